@@ -1,0 +1,3 @@
+//! One integration binary, so that everything links once. One file per area.
+
+mod support;

@@ -1,0 +1,1 @@
+//! What several areas share: drivers, a mock server, a pseudo-terminal.
