@@ -2,9 +2,13 @@
 //!
 //! `Commands` in, `Event`s out. `turn` is a pure machine; `driver` is the only loop that awaits.
 
+mod error;
 mod event;
+mod handle;
 
+pub use error::{ErrorCode, HarnessError};
 pub use event::{
     CallKey, Command, Event, Failure, HeldCall, Phase, QueueKind, Queued, Reply, RunningCall,
     Snapshot, TurnStatus, Waiting,
 };
+pub use handle::{Handle, Open, Subscription, Update, Which};
