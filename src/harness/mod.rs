@@ -2,9 +2,14 @@
 //!
 //! `Commands` in, `Event`s out. `turn` is a pure machine; `driver` is the only loop that awaits.
 
+mod batch;
 mod error;
 mod event;
+mod failure;
 mod handle;
+mod owner;
+mod queue;
+mod turn;
 
 pub use error::{ErrorCode, HarnessError};
 pub use event::{
@@ -12,3 +17,4 @@ pub use event::{
     Snapshot, TurnStatus, Waiting,
 };
 pub use handle::{Handle, Open, Subscription, Update, Which};
+pub use queue::QueueMode;

@@ -4,6 +4,7 @@
 //! cannot disagree: a failed append leaves all of them as they were.
 
 mod entry;
+pub mod journal;
 
 pub use entry::{Body, Entry, Header, Origin};
 
