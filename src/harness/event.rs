@@ -200,6 +200,9 @@ pub enum Event {
         cache_read: u64,
         cost: f64,
     },
+    SessionInfoChanged {
+        name: String,
+    },
     /// An entry was stored on the active branch.
     EntryAppended {
         entry: Arc<Entry>,
@@ -315,6 +318,8 @@ pub struct Snapshot {
     pub partial: Vec<Part>,
     /// Calls that run now: key, tool, summary, output so far, since (Unix milliseconds).
     pub running: Vec<RunningCall>,
+    /// What was noticed while opening; only the first snapshot has it.
+    pub notices: Vec<String>,
 }
 
 /// A call that runs.

@@ -5,6 +5,7 @@
 
 mod entry;
 pub mod journal;
+pub mod view;
 
 pub use entry::{Body, Entry, Header, Origin};
 
