@@ -5,9 +5,9 @@ use std::sync::Arc;
 use crate::message::Delta;
 use crate::providers::StreamEvent;
 
-use super::super::turn::Input;
-use super::super::{CallKey, Event, Waiting};
 use super::Driver;
+use crate::harness::turn::Input;
+use crate::harness::{CallKey, Event, Waiting};
 
 /// A report.
 #[derive(Debug)]

@@ -9,9 +9,9 @@ use crate::message::{AssistantMessage, Message};
 use crate::session::{Body, Entry, Flush};
 use crate::text::tokens;
 
-use super::super::turn::{Effect, Input};
-use super::super::{ErrorCode, Event, HarnessError};
 use super::Driver;
+use crate::harness::turn::{Effect, Input};
+use crate::harness::{ErrorCode, Event, HarnessError};
 
 impl Driver {
     /// Executes the effects.

@@ -10,9 +10,9 @@ use crate::message::{ToolCall, ToolOutcome};
 use crate::policy::{Verdict, judge};
 use crate::tools::{Tool, validate};
 
-use super::super::batch::{Prepared, Ready};
-use super::super::{CallKey, HeldCall};
 use super::Driver;
+use crate::harness::batch::{Prepared, Ready};
+use crate::harness::{CallKey, HeldCall};
 
 /// A pre-image larger than this is not hashed: the card could not show such an edit anyway.
 const MAX_PRE_IMAGE: u64 = 64 * 1024 * 1024;

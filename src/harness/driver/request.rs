@@ -10,11 +10,11 @@ use crate::prompt::{Family, assemble};
 use crate::providers::{Request, StreamEvent};
 use crate::session::view;
 
-use super::super::event::millis;
-use super::super::turn::Input;
-use super::super::{ErrorCode, Event, Failure, HarnessError, Waiting};
 use super::Driver;
 use super::inbox::{Inside, coalesce};
+use crate::harness::event::millis;
+use crate::harness::turn::Input;
+use crate::harness::{ErrorCode, Event, Failure, HarnessError, Waiting};
 
 /// Stream events taken together when they have piled up.
 const CHUNK: usize = 64;

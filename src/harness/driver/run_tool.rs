@@ -12,11 +12,11 @@ use tokio_util::sync::CancellationToken;
 use crate::message::{ToolCall, ToolOutcome};
 use crate::tools::{ToolContext, ToolUpdate};
 
-use super::super::event::millis;
-use super::super::turn::Input;
-use super::super::{CallKey, RunningCall};
 use super::Driver;
 use super::inbox::Inside;
+use crate::harness::event::millis;
+use crate::harness::turn::Input;
+use crate::harness::{CallKey, RunningCall};
 
 /// How long a cancelled tool may take to end by itself: it has processes to kill.
 const GRACE: Duration = Duration::from_secs(5);

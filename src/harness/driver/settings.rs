@@ -8,9 +8,9 @@ use crate::message::{Message, ThinkingLevel};
 use crate::policy::Profile;
 use crate::session::{Body, Flush, view};
 
-use super::super::turn::{Effect, Signature};
-use super::super::{ErrorCode, Event, HarnessError, Phase, Reply};
 use super::Driver;
+use crate::harness::turn::{Effect, Signature};
+use crate::harness::{ErrorCode, Event, HarnessError, Phase, Reply};
 
 /// A session name longer than this is cut: it has to fit a status line and a picker.
 const MAX_NAME: usize = 200;

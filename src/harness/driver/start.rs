@@ -11,13 +11,13 @@ use crate::session::{Body, Entry, Flush};
 use crate::text::tokens;
 use crate::tools::FileTracker;
 
-use super::super::partial::PartialFile;
-use super::super::queue::Queue;
-use super::super::recovery::{self, Unfinished};
-use super::super::setup::{Model, Setup};
-use super::super::turn::{Limits, Machine};
-use super::super::{ErrorCode, Handle, HarnessError};
 use super::{Driver, INBOX, RunRecord, channels};
+use crate::harness::partial::PartialFile;
+use crate::harness::queue::Queue;
+use crate::harness::recovery::{self, Unfinished};
+use crate::harness::setup::{Model, Setup};
+use crate::harness::turn::{Limits, Machine};
+use crate::harness::{ErrorCode, Handle, HarnessError};
 
 /// Starts the engine of a session in a task of its own.
 ///

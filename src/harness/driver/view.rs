@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::super::Snapshot;
 use super::Driver;
+use crate::harness::Snapshot;
 
 impl Driver {
     pub(super) fn snapshot(&mut self) -> Snapshot {

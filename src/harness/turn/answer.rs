@@ -4,8 +4,8 @@ use crate::message::{AssistantMessage, Delta, Message, Partial, StopReason, plai
 use crate::providers::{ErrorKind, ProviderError};
 use crate::session::Flush;
 
-use super::super::batch::Batch;
 use super::{Effect, Machine, Stage};
+use crate::harness::batch::Batch;
 use crate::harness::{Event, Failure};
 
 impl Machine {

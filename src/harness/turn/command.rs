@@ -5,9 +5,9 @@ use crate::policy::Decision;
 use crate::session::Flush;
 use crate::session::journal::{QueueKind, Record};
 
-use super::super::batch::State;
-use super::super::queue::Item;
 use super::{Effect, Fresh, Machine, Stage, Turn};
+use crate::harness::batch::State;
+use crate::harness::queue::Item;
 use crate::harness::{CallKey, ErrorCode, Event, HarnessError, Queued, Reply};
 
 type Answer = Result<(Reply, Vec<Effect>), HarnessError>;

@@ -6,9 +6,9 @@ use crate::message::{Message, StopReason, ToolOutcome, ToolResultMessage};
 use crate::session::journal::{Record, StartedCall};
 use crate::session::{Body, Flush, Origin};
 
-use super::super::batch::{Batch, Prepared, State};
-use super::super::owner;
 use super::{Effect, Machine, Stage};
+use crate::harness::batch::{Batch, Prepared, State};
+use crate::harness::owner;
 use crate::harness::{CallKey, Event, HeldCall};
 
 /// Equal failing steps after which a person has to look.
