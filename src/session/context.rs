@@ -1,0 +1,276 @@
+//! What the model would be told on a path: from entries to messages and settings.
+//!
+//! [`build`] is the whole rule as a pure function of a path. [`wanted`] names the entries of a path
+//! that can matter to it, so that a long session reads only those; [`extend`] adds one entry to a
+//! context that is already built.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::index::{Index, Kind, Position, Role};
+use super::{Body, Context, Entry, SessionError, name};
+use crate::message::{
+    CustomMessage, EntryId, Message, Part, SummaryMessage, ThinkingLevel, content_from_any,
+    plain_text,
+};
+
+/// Our own record of the active tools: `{"v": 1, "tools": [names]}`.
+pub(super) const TOOLS_RECORD: &str = "harness-tui.tools";
+
+/// The context of a path, root first.
+///
+/// The last compaction's summary comes first, then what it kept (its `retainedTail`, or the entries
+/// from its first kept one on), then what follows it. Settings come from the whole path.
+pub fn build(path: &[Arc<Entry>]) -> Context {
+    let mut context = Context::default();
+    for entry in path {
+        settle(&mut context, entry);
+    }
+    let edits = edits(path);
+    let last = path.iter().rposition(|entry| matches!(entry.body, Body::Compaction { .. }));
+    let start = match last.and_then(|at| Some((at, path.get(at)?))) {
+        None => 0,
+        Some((at, compaction)) => {
+            push(&mut context, compaction, &edits);
+            push_kept(&mut context, path.get(..at).unwrap_or_default(), compaction, &edits);
+            at + 1
+        }
+    };
+    for entry in path.iter().skip(start) {
+        push(&mut context, entry, &edits);
+    }
+    context
+}
+
+/// The last edit of each entry. An edit stands behind its target, so one that was compacted away
+/// can only concern what was compacted away with it.
+fn edits(path: &[Arc<Entry>]) -> HashMap<&EntryId, Option<&Value>> {
+    path.iter()
+        .filter_map(|entry| match &entry.body {
+            Body::ContextEdit { target_id, replacement } => Some((target_id, replacement.as_ref())),
+            _ => None,
+        })
+        .collect()
+}
+
+fn push_kept(
+    context: &mut Context,
+    before: &[Arc<Entry>],
+    compaction: &Entry,
+    edits: &HashMap<&EntryId, Option<&Value>>,
+) {
+    let Body::Compaction { first_kept_entry_id, retained_tail, .. } = &compaction.body else {
+        return;
+    };
+    if let Some(tail) = retained_tail {
+        for message in tail {
+            context.messages.push((Some(compaction.id.clone()), Arc::new(message.clone())));
+        }
+        return;
+    }
+    let kept = first_kept_entry_id
+        .as_ref()
+        .and_then(|first| before.iter().position(|entry| entry.id == *first))
+        .unwrap_or(before.len());
+    for entry in before.iter().skip(kept) {
+        // An older summary inside the kept range is part of what the newer one tells.
+        if !matches!(entry.body, Body::Compaction { .. }) {
+            push(context, entry, edits);
+        }
+    }
+}
+
+fn push(context: &mut Context, entry: &Entry, edits: &HashMap<&EntryId, Option<&Value>>) {
+    let Some(mut message) = message_of(entry) else { return };
+    match edits.get(&entry.id) {
+        Some(None) => return,
+        Some(Some(replacement)) => replace_content(&mut message, replacement),
+        None => {}
+    }
+    context.messages.push((Some(entry.id.clone()), Arc::new(message)));
+}
+
+/// Adds the next entry of the path. `false` when the context has to be built anew.
+pub(super) fn extend(context: &mut Context, entry: &Entry) -> bool {
+    if matches!(entry.body, Body::Compaction { .. } | Body::ContextEdit { .. }) {
+        return false;
+    }
+    settle(context, entry);
+    if let Some(message) = message_of(entry) {
+        context.messages.push((Some(entry.id.clone()), Arc::new(message)));
+    }
+    true
+}
+
+fn settle(context: &mut Context, entry: &Entry) {
+    match &entry.body {
+        Body::ModelChange { provider, model_id } if !model_id.is_empty() => {
+            context.model = Some((provider.clone(), model_id.clone()));
+        }
+        Body::Message { message: Message::Assistant(answer), .. } if !answer.model.is_empty() => {
+            let same = |(provider, model): &(String, String)| {
+                *provider == answer.provider && *model == answer.model
+            };
+            if !context.model.as_ref().is_some_and(same) {
+                context.model = Some((answer.provider.clone(), answer.model.clone()));
+            }
+        }
+        Body::ThinkingLevelChange { thinking_level } => {
+            if let Some(level) = ThinkingLevel::parse(thinking_level) {
+                context.thinking_level = Some(level);
+            }
+        }
+        Body::ActiveToolsChange { active_tool_names } => {
+            context.active_tools = Some(active_tool_names.clone());
+        }
+        Body::Custom { custom_type, data: Some(data) } if custom_type == TOOLS_RECORD => {
+            if let Some(names) = data.get("tools").and_then(Value::as_array) {
+                let names = names.iter().filter_map(Value::as_str).map(str::to_owned);
+                context.active_tools = Some(names.collect());
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The message an entry stands for, if any.
+fn message_of(entry: &Entry) -> Option<Message> {
+    let timestamp = || name::parse_iso(&entry.timestamp).unwrap_or_default();
+    match &entry.body {
+        Body::Message { message, .. } => Some(message.clone()),
+        Body::CustomMessage { custom_type, content, display, .. } => {
+            Some(Message::Custom(CustomMessage {
+                custom_type: custom_type.clone(),
+                content: content.clone(),
+                display: *display,
+                timestamp: timestamp(),
+            }))
+        }
+        Body::BranchSummary { summary, .. } if !summary.trim().is_empty() => {
+            Some(Message::BranchSummary(SummaryMessage {
+                summary: summary.clone(),
+                timestamp: timestamp(),
+            }))
+        }
+        Body::Compaction { summary, .. } => Some(Message::CompactionSummary(SummaryMessage {
+            summary: summary.clone(),
+            timestamp: timestamp(),
+        })),
+        _ => None,
+    }
+}
+
+/// Puts the replacement's `content` in; one without a content changes nothing.
+fn replace_content(message: &mut Message, replacement: &Value) {
+    let Some(content) = replacement.get("content") else { return };
+    let Ok(parts): Result<Vec<Part>, _> = content_from_any(content.clone()) else { return };
+    match message {
+        Message::User(message) => message.content = parts,
+        Message::Assistant(message) => message.content = parts,
+        Message::ToolResult(message) => message.content = parts,
+        Message::Custom(message) => message.content = parts,
+        Message::BranchSummary(message) | Message::CompactionSummary(message) => {
+            message.summary = plain_text(&parts);
+        }
+        Message::BashExecution(_) | Message::Unknown => {}
+    }
+}
+
+/// The entries of `path` that [`build`] has to see; it gives the same for them as for all.
+/// `load` reads one entry.
+pub(super) fn wanted(
+    index: &Index,
+    path: &[Position],
+    load: &mut dyn FnMut(Position) -> Result<Arc<Entry>, SessionError>,
+) -> Result<Vec<Position>, SessionError> {
+    let start = first_told(index, path, load)?;
+    let (before, told) = path.split_at_checked(start).unwrap_or((path, &[]));
+    let mut wanted: Vec<Position> = Vec::new();
+    let mut missing = vec![
+        Setting::Model,
+        Setting::Answer,
+        Setting::Thinking,
+        Setting::ForeignTools,
+        Setting::Tools,
+    ];
+    for position in before.iter().rev() {
+        if missing.is_empty() {
+            break;
+        }
+        if let Some(at) = missing.iter().position(|setting| setting.is_at(index, *position)) {
+            // An answer that names no model settles nothing: look on for one that does.
+            let entry = load(*position)?;
+            let mut probe = Context::default();
+            settle(&mut probe, &entry);
+            if probe != Context::default() {
+                missing.swap_remove(at);
+                wanted.push(*position);
+            }
+        }
+    }
+    wanted.reverse();
+    let tells = |position: &&Position| {
+        index.node(**position).is_some_and(|node| match node.kind {
+            Kind::Custom => *node.preview == *TOOLS_RECORD,
+            Kind::LeafMarker
+            | Kind::Label
+            | Kind::SessionInfo
+            | Kind::Usage
+            | Kind::Leaf
+            | Kind::Other => false,
+            _ => true,
+        })
+    };
+    // The first one stays even if it tells nothing: a compaction finds its kept range by it.
+    wanted.extend(told.iter().take(1));
+    wanted.extend(told.iter().skip(1).filter(tells));
+    Ok(wanted)
+}
+
+/// Where on the path the first entry stands that is still told.
+fn first_told(
+    index: &Index,
+    path: &[Position],
+    load: &mut dyn FnMut(Position) -> Result<Arc<Entry>, SessionError>,
+) -> Result<usize, SessionError> {
+    for (at, position) in path.iter().enumerate().rev() {
+        if index.node(*position).is_none_or(|node| node.kind != Kind::Compaction) {
+            continue;
+        }
+        let entry = load(*position)?;
+        let Body::Compaction { first_kept_entry_id, retained_tail, .. } = &entry.body else {
+            continue;
+        };
+        if retained_tail.is_some() {
+            return Ok(at);
+        }
+        let kept = first_kept_entry_id.as_ref().and_then(|id| index.position(id));
+        let kept = kept.and_then(|kept| path.binary_search(&kept).ok());
+        return Ok(kept.filter(|kept| *kept < at).unwrap_or(at));
+    }
+    Ok(0)
+}
+
+/// What may stand before everything that is told and still count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Setting {
+    Model,
+    Answer,
+    Thinking,
+    ForeignTools,
+    Tools,
+}
+
+impl Setting {
+    fn is_at(self, index: &Index, position: Position) -> bool {
+        index.node(position).is_some_and(|node| match self {
+            Self::Model => node.kind == Kind::ModelChange,
+            Self::Answer => node.role == Some(Role::Assistant),
+            Self::Thinking => node.kind == Kind::ThinkingLevelChange,
+            Self::ForeignTools => node.kind == Kind::ActiveToolsChange,
+            Self::Tools => node.kind == Kind::Custom && *node.preview == *TOOLS_RECORD,
+        })
+    }
+}
