@@ -153,11 +153,14 @@ pub fn suffix(text: &str, bytes: usize) -> &str {
     &text[text.ceil_char_boundary(text.len().saturating_sub(bytes))..]
 }
 
-/// One line cut to `chars` characters, with a mark that says so.
+/// One line cut to `chars` characters, with a mark that tells its length.
 pub fn line(text: &str, chars: usize) -> Cow<'_, str> {
     match text.char_indices().nth(chars) {
         None => Cow::Borrowed(text),
-        Some((at, _)) => Cow::Owned(format!("{}... [cut]", &text[..at])),
+        Some((at, _)) => {
+            let all = chars + text[at..].chars().count();
+            Cow::Owned(format!("{}... [line of {all} characters]", &text[..at]))
+        }
     }
 }
 
