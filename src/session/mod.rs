@@ -4,6 +4,8 @@
 //! cannot disagree: a failed append leaves all of them as they were.
 
 mod entry;
+pub mod journal;
+pub mod view;
 
 pub use entry::{Body, Entry, Header, Origin};
 

@@ -4,6 +4,8 @@
 //! line to [`built_in`]. No screen code changes: results are shown by the shape of their
 //! [`Display`](crate::message::Display).
 
+pub mod validate;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
