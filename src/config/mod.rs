@@ -11,7 +11,7 @@ mod watch;
 pub use auth::stored_key;
 pub use load::{Loaded, load, parse};
 pub use paths::Paths;
-pub use watch::{Live, watch};
+pub use watch::{Live, Watching, watch};
 
 use std::collections::BTreeMap;
 

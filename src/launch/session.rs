@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use harness_tui::harness::{ErrorCode, HarnessError, Which};
 use harness_tui::ports::{Disk, SystemClock};
-use harness_tui::session::{Durability, Place, Session, catalog};
+use harness_tui::session::{Durability, Place, Session, find_by_prefix, most_recent};
 
 use super::{Ground, Stop};
 
@@ -44,8 +44,7 @@ pub(super) fn which(ground: &Ground, which: Which) -> Result<Session, HarnessErr
         Which::Path(path) => open(ground, &path),
         Which::Recent => {
             let place = place(ground);
-            let newest = catalog::most_recent(&*place.files, &place.root, &ground.cwd);
-            match newest.map_err(|error| error_of(&error.to_string()))? {
+            match most_recent(&*place.files, &place.root, &ground.cwd) {
                 Some(path) => open(ground, &path),
                 None => Err(error_of(&format!(
                     "there is no session for {} yet: start one without --continue",
@@ -71,6 +70,6 @@ fn find(ground: &Ground, wanted: &str) -> Result<PathBuf, Stop> {
         return Ok(path);
     }
     let place = place(ground);
-    catalog::find_by_prefix(&*place.files, &place.root, wanted)
+    find_by_prefix(&*place.files, &place.root, wanted)
         .map_err(|error| Stop::failed(error.to_string()))
 }

@@ -208,15 +208,3 @@ pub fn open(endpoint: &Endpoint) -> Result<Arc<dyn Provider>, ProviderError> {
         Kind::Script => Arc::new(Script::open(endpoint)?),
     })
 }
-#[derive(Debug, Clone)]
-pub struct RetryPolicy {
-    pub enabled: bool,
-    pub max_retries: u32,
-    pub base_delay: Duration,
-    pub max_delay: Duration,
-}
-impl RetryPolicy {
-    pub fn delay(&self, _: u32, _: Option<Duration>, _: f64) -> Duration {
-        self.base_delay
-    }
-}

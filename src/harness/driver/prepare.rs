@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::message::{ToolCall, ToolOutcome};
 use crate::policy::{Verdict, judge};
-use crate::tools::{Tool, validate};
+use crate::tools::{self, Tool};
 
 use super::Driver;
 use crate::harness::batch::{Prepared, Ready};
@@ -28,7 +28,7 @@ impl Driver {
             let text = format!("Tool {} not found. You have: {}.", call.name, names.join(", "));
             return Prepared::Refused { outcome: ToolOutcome::error(text), scope: None };
         };
-        let arguments = match validate::prepare(&**tool, call) {
+        let arguments = match tools::prepare(&**tool, call) {
             Ok(arguments) => arguments,
             Err(text) => {
                 return Prepared::Refused { outcome: ToolOutcome::error(text), scope: None };

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use crate::message::ToolSpec;
 use crate::prompt::{Family, assemble};
 use crate::providers::{Request, StreamEvent};
-use crate::session::view;
+use crate::session::request_view;
 
 use super::Driver;
 use super::inbox::{Inside, coalesce};
@@ -30,7 +30,7 @@ impl Driver {
         let family = Family::of(&spec.provider, &spec.id);
         let body = Request {
             system: assemble(&self.setup.prompt, family, &tools),
-            messages: view::request_view(&context),
+            messages: request_view(&context),
             tools,
             thinking: self.thinking,
             session_id: self.session().id().to_string(),

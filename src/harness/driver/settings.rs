@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::message::{Message, ThinkingLevel};
 use crate::policy::Profile;
-use crate::session::{Body, Flush, view};
+use crate::session::{Body, Flush, request_view};
 
 use super::Driver;
 use crate::harness::turn::{Effect, Signature};
@@ -132,7 +132,7 @@ impl Driver {
             .session()
             .context()
             .map_err(|error| HarnessError::new(ErrorCode::Session, error.to_string()))?;
-        match view::request_view(&context).last().map(AsRef::as_ref) {
+        match request_view(&context).last().map(AsRef::as_ref) {
             Some(Message::User(_) | Message::ToolResult(_)) => Ok(()),
             _ => Err(HarnessError::new(
                 ErrorCode::InvalidState,
