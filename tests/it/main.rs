@@ -1,3 +1,5 @@
 //! One integration binary, so that everything links once. One file per area.
 
+mod context;
+mod session;
 mod support;
