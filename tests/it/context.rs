@@ -39,7 +39,7 @@ fn compaction(summary: &str, kept: &str) -> Value {
     json!({"type": "compaction", "summary": summary, "firstKeptEntryId": kept, "tokensBefore": 1})
 }
 
-fn edit(target: &str, replacement: Value) -> Value {
+fn edit(target: &str, replacement: &Value) -> Value {
     json!({"type": "context_edit", "targetId": target, "replacement": replacement})
 }
 
@@ -202,9 +202,9 @@ fn the_last_edit_of_an_entry_wins_and_going_back_before_it_undoes_it() {
         said("user", "1"),
         answered("2", "m"),
         said("user", "3"),
-        edit("2", json!({"content": "new"})),
-        edit("3", json!({"content": [{"type": "text", "text": "changed"}]})),
-        edit("3", Value::Null),
+        edit("2", &json!({"content": "new"})),
+        edit("3", &json!({"content": [{"type": "text", "text": "changed"}]})),
+        edit("3", &Value::Null),
     ]);
     assert_eq!(told(&mut session), ["1", "new"]);
     session.move_leaf(Some(&"5".into()), None).unwrap();
@@ -261,7 +261,7 @@ mod any_tree {
             1 => Just(json!({"type": "custom", "customType": "harness-tui.tools", "data": {"tools": [n.to_string()]}})),
             1 => Just(json!({"type": "label", "targetId": "e0", "label": "x"})),
             1 => id().prop_map(|id| compaction("c", &id)),
-            1 => id().prop_map(|id| edit(&id, Value::Null)),
+            1 => id().prop_map(|id| edit(&id, &Value::Null)),
         ]
     }
 

@@ -285,13 +285,21 @@ mod any_mix {
         ];
         let summary = |summary| SummaryMessage { summary, timestamp: 0 };
         prop_oneof![
-            parts().prop_map(|content| Message::User(harness_tui::message::UserMessage { content, timestamp: 0 })),
+            parts().prop_map(|content| Message::User(harness_tui::message::UserMessage {
+                content,
+                timestamp: 0
+            })),
             (parts(), stop).prop_map(|(content, stop)| answer(content, stop)),
             ("[abc]?", parts()).prop_map(|(id, content)| {
                 let Message::ToolResult(result) = result(&id, "") else { unreachable!() };
                 Message::ToolResult(ToolResultMessage { content, ..result })
             }),
-            parts().prop_map(|content| Message::Custom(CustomMessage { custom_type: "x".into(), content, display: true, timestamp: 0 })),
+            parts().prop_map(|content| Message::Custom(CustomMessage {
+                custom_type: "x".into(),
+                content,
+                display: true,
+                timestamp: 0
+            })),
             "[a ]?".prop_map(move |text| Message::BranchSummary(summary(text))),
             "[a ]?".prop_map(move |text| Message::CompactionSummary(summary(text))),
             Just(Message::Unknown),
