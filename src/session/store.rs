@@ -132,7 +132,11 @@ impl Store {
 
     /// Everything that is known, as bytes.
     pub(super) fn bytes(&self) -> Result<Vec<u8>, SessionError> {
-        self.read(0, usize::try_from(self.size).unwrap_or(usize::MAX))
+        let end = match (&self.draft, &self.tail) {
+            (None, Tail::Torn { offset }) => *offset,
+            _ => self.size,
+        };
+        self.read(0, usize::try_from(end).unwrap_or(usize::MAX))
     }
 
     /// Refuses when nothing may be written.
