@@ -1,4 +1,6 @@
 //! One integration binary, so that everything links once. One file per area.
 
 mod support;
+// `cfg(test)` tells clippy that what stands here is test code, the functions beside tests too.
+#[cfg(test)]
 mod tools;

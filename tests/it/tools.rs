@@ -19,15 +19,15 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 /// A folder to work in and what the calls of one session share.
-pub struct Bench {
+pub(crate) struct Bench {
     dir: TempDir,
     spill: TempDir,
     files: Arc<FileTracker>,
-    pub cancel: CancellationToken,
+    pub(crate) cancel: CancellationToken,
 }
 
 impl Bench {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             dir: TempDir::new().unwrap(),
             spill: TempDir::new().unwrap(),
@@ -36,29 +36,29 @@ impl Bench {
         }
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
-    pub fn spill_dir(&self) -> PathBuf {
+    pub(crate) fn spill_dir(&self) -> PathBuf {
         self.spill.path().join("outputs")
     }
 
-    pub fn put(&self, name: &str, bytes: impl AsRef<[u8]>) {
+    pub(crate) fn put(&self, name: &str, bytes: impl AsRef<[u8]>) {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, bytes).unwrap();
     }
 
-    pub fn bytes(&self, name: &str) -> Vec<u8> {
+    pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
         std::fs::read(self.path(name)).unwrap()
     }
 
-    pub fn text(&self, name: &str) -> String {
+    pub(crate) fn text(&self, name: &str) -> String {
         String::from_utf8(self.bytes(name)).unwrap()
     }
 
-    pub fn context(&self) -> (ToolContext, mpsc::Receiver<ToolUpdate>) {
+    pub(crate) fn context(&self) -> (ToolContext, mpsc::Receiver<ToolUpdate>) {
         let (updates, news) = mpsc::channel(4);
         let context = ToolContext {
             cwd: self.dir.path().to_owned(),
@@ -72,7 +72,7 @@ impl Bench {
     }
 
     /// As the driver does it: repair, validate, run.
-    pub async fn call(&self, name: &str, arguments: Value) -> ToolOutcome {
+    pub(crate) async fn call(&self, name: &str, arguments: Value) -> ToolOutcome {
         let tool = tool(name);
         match prepare(tool.as_ref(), &call(name, arguments)) {
             Ok(arguments) => tool.run(arguments, self.context().0).await,
@@ -81,29 +81,29 @@ impl Bench {
     }
 
     /// The text of a call that succeeds.
-    pub async fn good(&self, name: &str, arguments: Value) -> String {
+    pub(crate) async fn good(&self, name: &str, arguments: Value) -> String {
         let outcome = self.call(name, arguments).await;
         assert!(!outcome.is_error, "{outcome:?}");
         plain_text(&outcome.content)
     }
 
     /// The text of a call that fails.
-    pub async fn bad(&self, name: &str, arguments: Value) -> String {
+    pub(crate) async fn bad(&self, name: &str, arguments: Value) -> String {
         let outcome = self.call(name, arguments).await;
         assert!(outcome.is_error, "{outcome:?}");
         plain_text(&outcome.content)
     }
 }
 
-pub fn tool(name: &str) -> Arc<dyn Tool> {
+pub(crate) fn tool(name: &str) -> Arc<dyn Tool> {
     built_in().into_iter().find(|tool| tool.spec().name == name).unwrap()
 }
 
-pub fn call(name: &str, arguments: Value) -> ToolCall {
+pub(crate) fn call(name: &str, arguments: Value) -> ToolCall {
     ToolCall { id: "1".into(), name: name.into(), arguments, ..ToolCall::default() }
 }
 
-pub fn mode(path: &Path) -> u32 {
+pub(crate) fn mode(path: &Path) -> u32 {
     use std::os::unix::fs::PermissionsExt;
     path.metadata().unwrap().permissions().mode() & 0o7777
 }
