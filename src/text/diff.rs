@@ -22,6 +22,8 @@ const DEADLINE: Duration = Duration::from_millis(200);
 const MAX_DIFF_LINES: usize = 4000;
 /// Bytes of a diff or patch that is stored in a session.
 const MAX_DIFF_BYTES: usize = 256 * 1024;
+/// Lines of one window that are compared; a larger one counts as replaced, and shows its start.
+const MAX_COMPARED_LINES: usize = 200_000;
 /// Characters of one line in the display diff.
 const MAX_DIFF_LINE_CHARS: usize = 1000;
 
@@ -79,15 +81,25 @@ pub fn around(old: &str, new: &str, replaced: &[Replaced], name: &str) -> TextDi
     let (old_lines, new_lines) = (Lines::of(old), Lines::of(new));
     let deadline = Instant::now() + DEADLINE;
     let mut hunks = Vec::new();
-    for window in windows(&old_lines, &new_lines, replaced) {
+    let mut is_cut = false;
+    for mut window in windows(&old_lines, &new_lines, replaced) {
+        if window.old.len() + window.new.len() > MAX_COMPARED_LINES {
+            is_cut = true;
+            window.old.end = window.old.end.min(window.old.start + MAX_DIFF_LINES / 2);
+            window.new.end = window.new.end.min(window.new.start + MAX_DIFF_LINES / 2);
+        }
         let rows = compare(&old_lines, &new_lines, &window, deadline);
         hunks.extend(split_hunks(&rows));
     }
     let first = hunks.iter().flatten().find(|row| row.tag != Tag::Same);
+    let mut diff = display(&hunks, old_lines.count().max(new_lines.count()), new_lines.count());
+    if is_cut {
+        diff.push_str("\n ... (too many lines changed to show all)");
+    }
     TextDiff {
         first_changed_line: first.map(|row| row.new as u64 + 1),
-        diff: display(&hunks, old_lines.count().max(new_lines.count()), new_lines.count()),
-        patch: patch(&hunks, name),
+        diff,
+        patch: if is_cut { String::new() } else { patch(&hunks, name) },
     }
 }
 
@@ -317,5 +329,12 @@ mod tests {
     fn one_line_of_megabytes_is_cut() {
         let changed = whole(&"x".repeat(3 << 20), &format!("{}y", "x".repeat(3 << 20)), "f");
         assert!(changed.diff.len() < 3 * MAX_DIFF_LINE_CHARS && changed.patch.is_empty());
+    }
+
+    #[test]
+    fn millions_of_lines_are_not_compared_but_said_to_be_many() {
+        let changed = whole(&"\n".repeat(3 << 20), "a\n", "f");
+        assert!(changed.diff.ends_with("(too many lines changed to show all)"));
+        assert!(changed.diff.len() < 100_000 && changed.patch.is_empty());
     }
 }

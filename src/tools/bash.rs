@@ -81,6 +81,9 @@ impl Tool for Bash {
                 Ok(arguments) => arguments,
                 Err(outcome) => return outcome,
             };
+            if context.cancel.is_cancelled() {
+                return ToolOutcome::error("command aborted before it started");
+            }
             if !context.cwd.is_dir() {
                 return ToolOutcome::error(format!(
                     "the working folder {} does not exist (any more), so the command did not run",

@@ -17,7 +17,7 @@ use crate::text::diff::{self, Replaced, TextDiff};
 use crate::text::truncate;
 
 /// The largest file that is changed; it is held in memory twice.
-const MAX_BYTES: u64 = 64 * 1024 * 1024;
+const MAX_BYTES: u64 = 32 * 1024 * 1024;
 /// The largest file for which a card shows a preview; the card must not keep anybody waiting.
 const MAX_PREVIEW_BYTES: u64 = 4 * 1024 * 1024;
 /// Bytes of "what changed" in a refusal.

@@ -20,6 +20,9 @@ use crate::message::{Access, Display, ToolOutcome, ToolSpec};
 /// Edits of one call; each costs a pass over the file.
 const MAX_EDITS: usize = 200;
 
+/// Bytes searched in one call, all its edits together; a second or so.
+const MAX_SEARCHED_BYTES: usize = 1024 * 1024 * 1024;
+
 /// The tool.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Edit;
@@ -153,6 +156,11 @@ fn plan(arguments: Value, cwd: &Path) -> Result<(PathBuf, Plan), ToolOutcome> {
     let plan: Plan = Box::new(move |before| {
         let before =
             before.ok_or_else(|| format!("no such file: {name}. Use write to make a new file."))?;
+        if before.len().saturating_mul(count) > MAX_SEARCHED_BYTES {
+            return Err(format!(
+                "{count} edits are too many for the size of {name}; use several calls"
+            ));
+        }
         let wishes: Vec<Wish<'_>> = arguments
             .edits
             .iter()

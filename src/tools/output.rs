@@ -128,10 +128,10 @@ impl Capture {
         let (decoded, odd) = decode(bytes);
         let length = bytes.len();
         let is_binary = length >= BINARY_MIN_BYTES && odd * 100 > length * BINARY_PERCENT;
-        if is_binary && matches!(self.spill, Spill::NotNeeded) {
+        let mut cut = truncate::tail(&decoded, Limits::default());
+        if (is_binary || cut.truncated) && matches!(self.spill, Spill::NotNeeded) {
             self.write_full(&[]).await;
         }
-        let mut cut = truncate::tail(&decoded, Limits::default());
         let lines = self.newlines + u64::from(self.total > self.line_starts[1]);
         cut.total_lines = usize::try_from(lines).unwrap_or(usize::MAX);
         cut.total_bytes = usize::try_from(self.total).unwrap_or(usize::MAX);

@@ -226,3 +226,69 @@ fn line_ends(text: &str) -> impl Iterator<Item = &'static str> {
     memchr::memchr_iter(b'\n', text.as_bytes())
         .map(|at| if text.as_bytes()[..at].ends_with(b"\r") { "\r\n" } else { "\n" })
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const ORDERS: [[usize; 3]; 6] =
+        [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+
+    fn done(text: &str, edits: &[Edit<'_>]) -> Result<String, String> {
+        let splices = find(text, edits, "f")?;
+        Ok(String::from_utf8(apply(text.as_bytes(), &splices)).unwrap())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
+
+        #[test]
+        fn disjoint_edits_change_nothing_else_in_any_order(
+            around in prop::array::uniform4("([a-c ]|\u{201c}|\u{e9}|\u{fb01}|\n|\r\n|\r){0,12}"),
+            new in prop::array::uniform3("([x-z]|\u{e9}|\n){0,6}"),
+        ) {
+            let [a, b, c, d] = &around;
+            let text = format!("{a}<1>{b}<2>{c}<3>{d}");
+            let marks = ["<1>", "<2>", "<3>"];
+            let results = ORDERS.map(|order| {
+                let edits = order.map(|at| Edit { old: marks[at], new: &new[at] });
+                done(&text, &edits).unwrap()
+            });
+            prop_assert!(results.iter().all(|result| *result == results[0]));
+            // Only the ends of inserted lines may differ from the plain replacement.
+            let mut rest = results[0].as_str();
+            for (at, part) in around.iter().enumerate() {
+                prop_assert!(rest.starts_with(part.as_str()));
+                rest = &rest[part.len()..];
+                for piece in new.get(at).map_or("", String::as_str).split_inclusive('\n') {
+                    let line = piece.trim_end_matches('\n');
+                    prop_assert!(rest.starts_with(line));
+                    rest = &rest[line.len()..];
+                    if piece.ends_with('\n') {
+                        let end = if rest.starts_with("\r\n") { 2 } else { 1 };
+                        prop_assert_eq!(&rest[end - 1..end], "\n");
+                        rest = &rest[end..];
+                    }
+                }
+            }
+            prop_assert_eq!(rest, "");
+        }
+
+        #[test]
+        fn any_edit_of_any_text_keeps_what_is_outside_its_match(
+            text in "([ab ]|\u{201d}|\u{3000}|\u{fb01}|e\u{301}|\n|\r\n|\r){0,20}",
+            old in "([ab ]|\"|fi|\u{e9}|\n|\r\n){1,4}",
+            new in "(\\PC|\n|\r){0,4}",
+        ) {
+            let edits = [Edit { old: &old, new: &new }];
+            if let Ok(splices) = find(&text, &edits, "f") {
+                let [splice] = splices.as_slice() else { panic!("{splices:?}") };
+                let result = done(&text, &edits).unwrap();
+                prop_assert!(result.starts_with(&text[..splice.range.start]));
+                prop_assert!(result.ends_with(&text[splice.range.end..]));
+            }
+        }
+    }
+}

@@ -1,10 +1,7 @@
 //! One integration binary, so that everything links once. One file per area.
 
-// `cfg(test)` tells clippy that what stands here is test code, the functions beside tests too.
-#[cfg(test)]
 mod context;
-#[cfg(test)]
 mod session;
-#[cfg(test)]
 mod support;
 mod tidy;
+mod tools;
