@@ -1,1 +1,4 @@
 //! What several areas share: drivers, a mock server, a pseudo-terminal.
+
+pub(crate) mod engine;
+pub(crate) mod syncs;
