@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 
 use super::load::{self, Tail};
-use super::path::{self, ActivePath};
+use super::path::ActivePath;
 use super::store::{Access, Store};
 use super::tree::{Labels, Tree};
 use super::{
@@ -182,7 +182,8 @@ impl Session {
     }
 
     fn note_tail(&mut self) {
-        if matches!(self.store.tail, Tail::Torn { .. }) {
+        // Somebody else's last line may just be on its way.
+        if matches!(self.store.tail, Tail::Torn { .. }) && self.holder().is_none() {
             self.notice(
                 "the last line of the session is torn, probably by a crash; it is left out, and set aside before anything is added"
                     .to_owned(),
@@ -253,7 +254,7 @@ impl Session {
     pub fn entry(&self, id: &EntryId) -> Result<Arc<Entry>, SessionError> {
         let unknown = || SessionError::UnknownEntry { id: id.clone() };
         let position = self.tree.index.position(id).ok_or_else(unknown)?;
-        path::read_one(&self.tree.index, &self.store, position)
+        self.active_path().load(&self.tree.index, &self.store, position)
     }
 
     /// The active path, root first.

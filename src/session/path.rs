@@ -119,7 +119,8 @@ impl ActivePath {
         self.positions.binary_search(&position).ok().and_then(|at| self.entries.get(at)?.clone())
     }
 
-    fn load(
+    /// One entry, of this path or not.
+    pub(super) fn load(
         &self,
         index: &Index,
         store: &Store,

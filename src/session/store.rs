@@ -190,16 +190,17 @@ impl Store {
     }
 
     /// Appends whole lines. `begins` tells whether they bring a new session to the disk; until then
-    /// they wait in the draft. Returns where the first line begins.
+    /// they wait in the draft. Returns where the first line begins; `None` when the lines are
+    /// written but another program wrote in the same moment, so that the file has to be read again.
     pub(super) fn append(
         &mut self,
         lines: &[u8],
         flush: Flush,
         begins: bool,
-    ) -> Result<u64, SessionError> {
+    ) -> Result<Option<u64>, SessionError> {
         self.may_write()?;
         if self.is_unborn() {
-            return self.append_draft(lines, flush, begins);
+            return self.append_draft(lines, flush, begins).map(Some);
         }
         self.rewrite()?;
         self.set_torn_aside()?;
@@ -215,7 +216,9 @@ impl Store {
         self.sync(flush, |store| store.undo(known, bytes.len()))?;
         self.size = known + bytes.len() as u64;
         self.tail = Tail::Whole;
-        Ok(start)
+        // A size that cannot be told is no reason to fail what is written.
+        let size = self.file.as_mut().and_then(|file| file.size().ok());
+        Ok(if size.is_none_or(|size| size == self.size) { Some(start) } else { None })
     }
 
     fn append_draft(
