@@ -12,7 +12,8 @@ use uuid::Uuid;
 use super::index::Position;
 use super::line::LEAF_MARKER;
 use super::load::Tail;
-use super::path::{self, ActivePath};
+use super::path::ActivePath;
+use super::reader::read_one;
 use super::tree::clean_name;
 use super::{Body, Entry, Flush, Session, SessionError, load, name};
 use crate::message::{AssistantMessage, Cost, EntryId, Message, Part, Usage};
@@ -167,7 +168,7 @@ impl Session {
         let last = self.tree.index.len().checked_sub(1).and_then(|at| Position::try_from(at).ok());
         let Some(last) = last else { return Ok(()) };
         // From the file, not from memory.
-        path::read_one(&self.tree.index, &self.store, last).map(drop)
+        read_one(&self.tree.index, &self.store.source(), last).map(drop)
     }
 
     fn write(
