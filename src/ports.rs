@@ -26,7 +26,7 @@ pub struct FileFacts {
 }
 
 /// A file that only grows. Owned by the one writer of a session.
-pub trait AppendFile: Send + Debug {
+pub trait AppendFile: Send + Sync + Debug {
     /// Writes all bytes at the end. On an error any number of them may have been written.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
     /// Makes what was appended survive a power cut (`fdatasync`). After an error the file must not
@@ -38,7 +38,7 @@ pub trait AppendFile: Send + Debug {
 }
 
 /// Held while a lock file is locked; dropping it unlocks.
-pub trait FileLock: Send + Debug {}
+pub trait FileLock: Send + Sync + Debug {}
 
 /// The files of sessions. Every file created is 0600 and every directory 0700, whatever the umask.
 pub trait FileSystem: Send + Sync + Debug {

@@ -15,6 +15,8 @@ use super::{AppendFile, FileFacts, FileLock, FileSystem};
 pub enum Fault {
     /// Operation `nth` fails with `kind` and does nothing; an append first writes half its bytes.
     Fail { nth: u64, kind: ErrorKind },
+    /// The operations `from` to `to` fail as `Fail` does, then all is well again.
+    Outage { from: u64, to: u64, kind: ErrorKind },
     /// Every sync fails.
     Sync,
     /// Operation `nth` and all after it fail, as if the program had been killed there; an append
@@ -47,6 +49,7 @@ impl Faults {
         let count = self.count.fetch_add(1, Ordering::SeqCst) + 1;
         let kind = match self.fault {
             Fault::Fail { nth, kind } if nth == count => kind,
+            Fault::Outage { from, to, kind } if (from..=to).contains(&count) => kind,
             Fault::Stop { nth } if count >= nth => ErrorKind::Other,
             Fault::Sync if is_sync => ErrorKind::Other,
             _ => return Ok(()),

@@ -42,9 +42,13 @@ pub struct Listed {
 
 /// The sessions under `root`, newest activity first; with `cwd` only those of that folder.
 pub fn list(files: &dyn FileSystem, root: &Path, cwd: Option<&Path>) -> Vec<Listed> {
-    let cwd = cwd.map(name::path_text);
+    // As it was given and with links resolved: a session may have been started from either.
+    let cwd = cwd.map(|cwd| {
+        let resolved = files.canonical(cwd).unwrap_or_else(|_| cwd.to_owned());
+        [name::path_text(cwd), name::path_text(&resolved)]
+    });
     let mut listed: Vec<Listed> = headers(files, root)
-        .filter(|(_, header)| cwd.as_ref().is_none_or(|cwd| header.cwd == *cwd))
+        .filter(|(_, header)| cwd.as_ref().is_none_or(|cwd| cwd.contains(&header.cwd)))
         .filter_map(|(path, header)| describe(files, &path, header))
         .collect();
     listed.sort_by(|a, b| {

@@ -28,68 +28,79 @@ pub fn build(path: &[Arc<Entry>]) -> Context {
     for entry in path {
         settle(&mut context, entry);
     }
-    let edits = edits(path);
-    let last = path.iter().rposition(|entry| matches!(entry.body, Body::Compaction { .. }));
-    let start = match last.and_then(|at| Some((at, path.get(at)?))) {
-        None => 0,
-        Some((at, compaction)) => {
-            push(&mut context, compaction, &edits);
-            push_kept(&mut context, path.get(..at).unwrap_or_default(), compaction, &edits);
-            at + 1
+    let mut told = Told { path, edits: edits(path), context };
+    match path.iter().rposition(|entry| matches!(entry.body, Body::Compaction { .. })) {
+        None => told.push_all(0..path.len()),
+        Some(at) => {
+            told.push_all(at..at + 1);
+            told.push_kept(at);
+            told.push_all(at + 1..path.len());
         }
+    }
+    told.context
+}
+
+/// The last edit of each entry and where on the path it stands.
+fn edits(path: &[Arc<Entry>]) -> Edits<'_> {
+    let edit = |(at, entry)| match &Arc::<Entry>::as_ref(entry).body {
+        Body::ContextEdit { target_id, replacement } => {
+            Some((target_id, (at, replacement.as_ref())))
+        }
+        _ => None,
     };
-    for entry in path.iter().skip(start) {
-        push(&mut context, entry, &edits);
-    }
-    context
+    path.iter().enumerate().filter_map(edit).collect()
 }
 
-/// The last edit of each entry. An edit stands behind its target, so one that was compacted away
-/// can only concern what was compacted away with it.
-fn edits(path: &[Arc<Entry>]) -> HashMap<&EntryId, Option<&Value>> {
-    path.iter()
-        .filter_map(|entry| match &entry.body {
-            Body::ContextEdit { target_id, replacement } => Some((target_id, replacement.as_ref())),
-            _ => None,
-        })
-        .collect()
+type Edits<'a> = HashMap<&'a EntryId, (usize, Option<&'a Value>)>;
+
+/// A context under construction.
+struct Told<'a> {
+    path: &'a [Arc<Entry>],
+    edits: Edits<'a>,
+    context: Context,
 }
 
-fn push_kept(
-    context: &mut Context,
-    before: &[Arc<Entry>],
-    compaction: &Entry,
-    edits: &HashMap<&EntryId, Option<&Value>>,
-) {
-    let Body::Compaction { first_kept_entry_id, retained_tail, .. } = &compaction.body else {
-        return;
-    };
-    if let Some(tail) = retained_tail {
-        for message in tail {
-            context.messages.push((Some(compaction.id.clone()), Arc::new(message.clone())));
+impl Told<'_> {
+    fn push_kept(&mut self, compaction: usize) {
+        let Some(entry) = self.path.get(compaction) else { return };
+        let Body::Compaction { first_kept_entry_id, retained_tail, .. } = &entry.body else {
+            return;
+        };
+        if let Some(tail) = retained_tail {
+            for message in tail {
+                let message = (Some(entry.id.clone()), Arc::new(message.clone()));
+                self.context.messages.push(message);
+            }
+            return;
         }
-        return;
-    }
-    let kept = first_kept_entry_id
-        .as_ref()
-        .and_then(|first| before.iter().position(|entry| entry.id == *first))
-        .unwrap_or(before.len());
-    for entry in before.iter().skip(kept) {
-        // An older summary inside the kept range is part of what the newer one tells.
-        if !matches!(entry.body, Body::Compaction { .. }) {
-            push(context, entry, edits);
+        let first = first_kept_entry_id.as_ref();
+        let is_first = |entry: &Arc<Entry>| Some(&entry.id) == first;
+        if let Some(kept) = self.path.iter().take(compaction).position(is_first) {
+            for at in kept..compaction {
+                // An older summary inside the kept range is part of what the newer one tells.
+                let is_summary = |entry: &Arc<Entry>| matches!(entry.body, Body::Compaction { .. });
+                if !self.path.get(at).is_some_and(is_summary) {
+                    self.push_all(at..at + 1);
+                }
+            }
         }
     }
-}
 
-fn push(context: &mut Context, entry: &Entry, edits: &HashMap<&EntryId, Option<&Value>>) {
-    let Some(mut message) = message_of(entry) else { return };
-    match edits.get(&entry.id) {
-        Some(None) => return,
-        Some(Some(replacement)) => replace_content(&mut message, replacement),
-        None => {}
+    fn push_all(&mut self, range: std::ops::Range<usize>) {
+        for at in range {
+            let Some(entry) = self.path.get(at) else { continue };
+            let Some(mut message) = message_of(entry) else { continue };
+            // An edit stands behind its target; one that stands before it names something else.
+            match self.edits.get(&entry.id) {
+                Some((edit, None)) if *edit > at => continue,
+                Some((edit, Some(replacement))) if *edit > at => {
+                    replace_content(&mut message, replacement);
+                }
+                _ => {}
+            }
+            self.context.messages.push((Some(entry.id.clone()), Arc::new(message)));
+        }
     }
-    context.messages.push((Some(entry.id.clone()), Arc::new(message)));
 }
 
 /// Adds the next entry of the path. `false` when the context has to be built anew.

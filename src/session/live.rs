@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 
 use super::load::{self, Tail};
-use super::path::{self, ActivePath};
+use super::path::ActivePath;
+use super::reader::Reader;
 use super::store::{Access, Store};
 use super::tree::{Labels, Tree};
 use super::{
@@ -182,7 +183,8 @@ impl Session {
     }
 
     fn note_tail(&mut self) {
-        if matches!(self.store.tail, Tail::Torn { .. }) {
+        // Somebody else's last line may just be on its way.
+        if matches!(self.store.tail, Tail::Torn { .. }) && self.holder().is_none() {
             self.notice(
                 "the last line of the session is torn, probably by a crash; it is left out, and set aside before anything is added"
                     .to_owned(),
@@ -246,6 +248,11 @@ impl Session {
         self.tree.index.clone()
     }
 
+    /// The tree as it is now and a way to its bodies, for a screen of its own.
+    pub fn reader(&self) -> Reader {
+        Reader { index: self.index(), source: self.store.source() }
+    }
+
     /// The entry with that id, read on demand.
     ///
     /// # Errors
@@ -253,7 +260,7 @@ impl Session {
     pub fn entry(&self, id: &EntryId) -> Result<Arc<Entry>, SessionError> {
         let unknown = || SessionError::UnknownEntry { id: id.clone() };
         let position = self.tree.index.position(id).ok_or_else(unknown)?;
-        path::read_one(&self.tree.index, &self.store, position)
+        self.active_path().load(&self.tree.index, &self.store.source(), position)
     }
 
     /// The active path, root first.
@@ -261,7 +268,7 @@ impl Session {
     /// # Errors
     /// What stopped the reading.
     pub fn branch(&self) -> Result<Vec<Arc<Entry>>, SessionError> {
-        self.active_path().branch(&self.tree.index, &self.store)
+        self.active_path().branch(&self.tree.index, &self.store.source())
     }
 
     /// The path from the root to any entry, root first.
@@ -273,7 +280,7 @@ impl Session {
         let position = self.tree.index.position(id).ok_or_else(unknown)?;
         let mut path = ActivePath::default();
         path.align(&self.tree.index, Some(position));
-        path.branch(&self.tree.index, &self.store)
+        path.branch(&self.tree.index, &self.store.source())
     }
 
     /// The context of the leaf. Cheap to call before every request: only what was appended since
@@ -282,7 +289,7 @@ impl Session {
     /// # Errors
     /// What stopped the reading.
     pub fn context(&mut self) -> Result<Arc<Context>, SessionError> {
-        self.active_path().context(&self.tree.index, &self.store)
+        self.active_path().context(&self.tree.index, &self.store.source())
     }
 
     /// Everything known, written to a new file: the way out when this file can no longer be written.

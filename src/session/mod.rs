@@ -17,6 +17,7 @@ mod migrate;
 mod name;
 mod parse;
 mod path;
+mod reader;
 mod store;
 mod tree;
 pub mod view;
@@ -29,6 +30,7 @@ pub use error::SessionError;
 pub use index::{Index, Kind, Node, Position, Role};
 pub use live::Session;
 pub use name::{check_id, folder_name, path_text};
+pub use reader::Reader;
 pub use tree::Labels;
 pub use view::request_view;
 

@@ -5,14 +5,9 @@
 
 use std::sync::Arc;
 
-use super::index::{Index, Node, Position};
-use super::store::Store;
-use super::{Context, Entry, SessionError, context, parse};
-
-/// Longest gap between two wanted lines that is read rather than jumped over.
-const GAP: u64 = 64 << 10;
-/// Most bytes that are read at once for lines that lie close together.
-const BLOCK: u64 = 4 << 20;
+use super::index::{Index, Position};
+use super::reader::{Source, read_many, read_one};
+use super::{Context, Entry, SessionError, context};
 
 /// What is remembered of the path to one leaf.
 #[derive(Debug, Default)]
@@ -66,11 +61,11 @@ impl ActivePath {
     pub(super) fn branch(
         &mut self,
         index: &Index,
-        store: &Store,
+        source: &Source,
     ) -> Result<Vec<Arc<Entry>>, SessionError> {
         let holes = self.entries.iter().zip(&self.positions).filter(|(entry, _)| entry.is_none());
         let missing: Vec<Position> = holes.map(|(_, position)| *position).collect();
-        let mut read = read_many(index, store, &missing)?.into_iter();
+        let mut read = read_many(index, source, &missing)?.into_iter();
         for slot in self.entries.iter_mut().filter(|slot| slot.is_none()) {
             *slot = read.next();
         }
@@ -81,19 +76,19 @@ impl ActivePath {
     pub(super) fn context(
         &mut self,
         index: &Index,
-        store: &Store,
+        source: &Source,
     ) -> Result<Arc<Context>, SessionError> {
         if let Some(mut told) = self.context.take()
             && told.len.checked_sub(1).and_then(|last| self.positions.get(last).copied())
                 == told.leaf
             && told.len <= self.positions.len()
-            && self.extend(&mut told, index, store)?
+            && self.extend(&mut told, index, source)?
         {
             return Ok(Arc::clone(&self.context.insert(told).context));
         }
-        let mut load = |position| self.load(index, store, position);
+        let mut load = |position| self.load(index, source, position);
         let wanted = context::wanted(index, &self.positions, &mut load)?;
-        let entries = self.load_many(index, store, &wanted)?;
+        let entries = self.load_many(index, source, &wanted)?;
         let told = Told {
             len: self.positions.len(),
             leaf: self.positions.last().copied(),
@@ -103,12 +98,17 @@ impl ActivePath {
     }
 
     /// Adds what came behind the path of `told`; `false` when that is not enough.
-    fn extend(&self, told: &mut Told, index: &Index, store: &Store) -> Result<bool, SessionError> {
+    fn extend(
+        &self,
+        told: &mut Told,
+        index: &Index,
+        source: &Source,
+    ) -> Result<bool, SessionError> {
         let fresh = self.positions.get(told.len..).unwrap_or_default();
         if fresh.is_empty() {
             return Ok(true);
         }
-        let entries = self.load_many(index, store, fresh)?;
+        let entries = self.load_many(index, source, fresh)?;
         let context = Arc::make_mut(&mut told.context);
         told.len = self.positions.len();
         told.leaf = self.positions.last().copied();
@@ -119,76 +119,30 @@ impl ActivePath {
         self.positions.binary_search(&position).ok().and_then(|at| self.entries.get(at)?.clone())
     }
 
-    fn load(
+    /// One entry, of this path or not.
+    pub(super) fn load(
         &self,
         index: &Index,
-        store: &Store,
+        source: &Source,
         position: Position,
     ) -> Result<Arc<Entry>, SessionError> {
         match self.known(position) {
             Some(entry) => Ok(entry),
-            None => read_one(index, store, position),
+            None => read_one(index, source, position),
         }
     }
 
     fn load_many(
         &self,
         index: &Index,
-        store: &Store,
+        source: &Source,
         wanted: &[Position],
     ) -> Result<Vec<Arc<Entry>>, SessionError> {
         let known: Vec<Option<Arc<Entry>>> =
             wanted.iter().map(|position| self.known(*position)).collect();
         let holes = known.iter().zip(wanted).filter(|(entry, _)| entry.is_none());
         let missing: Vec<Position> = holes.map(|(_, position)| *position).collect();
-        let mut read = read_many(index, store, &missing)?.into_iter();
+        let mut read = read_many(index, source, &missing)?.into_iter();
         Ok(known.into_iter().filter_map(|entry| entry.or_else(|| read.next())).collect())
     }
-}
-
-/// The entry at a position, from the store.
-pub(super) fn read_one(
-    index: &Index,
-    store: &Store,
-    position: Position,
-) -> Result<Arc<Entry>, SessionError> {
-    let changed = || SessionError::Changed { path: store.path.clone() };
-    read_many(index, store, &[position])?.pop().ok_or_else(changed)
-}
-
-/// The entries at rising positions, with as few reads as their places allow.
-fn read_many(
-    index: &Index,
-    store: &Store,
-    positions: &[Position],
-) -> Result<Vec<Arc<Entry>>, SessionError> {
-    let changed = || SessionError::Changed { path: store.path.clone() };
-    let nodes: Option<Vec<&Node>> =
-        positions.iter().map(|position| index.node(*position)).collect();
-    let nodes = nodes.ok_or_else(changed)?;
-    let mut entries = Vec::with_capacity(nodes.len());
-    let mut rest = nodes.as_slice();
-    while let Some(first) = rest.first() {
-        let mut end = first.offset + u64::from(first.len);
-        let mut count = 1;
-        for node in rest.iter().skip(1) {
-            let node_end = node.offset + u64::from(node.len);
-            if node.offset > end + GAP || node_end - first.offset > BLOCK {
-                break;
-            }
-            end = node_end;
-            count += 1;
-        }
-        let len = usize::try_from(end - first.offset).unwrap_or(usize::MAX);
-        let bytes = store.read(first.offset, len)?;
-        let (group, others) = rest.split_at_checked(count).unwrap_or((rest, &[]));
-        for node in group {
-            let start = usize::try_from(node.offset - first.offset).unwrap_or(usize::MAX);
-            let line = bytes.get(start..start.saturating_add(node.len as usize));
-            let entry = line.and_then(parse::entry).filter(|entry| entry.id == node.id);
-            entries.push(Arc::new(entry.ok_or_else(changed)?));
-        }
-        rest = others;
-    }
-    Ok(entries)
 }

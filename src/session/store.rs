@@ -6,8 +6,10 @@
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::load::Tail;
+use super::reader::Source;
 use super::{Durability, Flush, Place, SessionError, lock};
 use crate::ports::{AppendFile, FileLock};
 
@@ -42,7 +44,7 @@ pub(super) enum Access {
 
 #[derive(Debug)]
 struct Draft {
-    bytes: Vec<u8>,
+    bytes: Arc<Vec<u8>>,
     on_disk: OnDisk,
 }
 
@@ -65,7 +67,7 @@ impl Store {
             path,
             Access::Unlocked,
             header.len() as u64,
-            Some(Draft { bytes: header, on_disk }),
+            Some(Draft { bytes: Arc::new(header), on_disk }),
         )
     }
 
@@ -90,7 +92,7 @@ impl Store {
         tail: Tail,
     ) -> Self {
         let size = bytes.len() as u64;
-        let draft = Draft { bytes, on_disk: OnDisk::Old(old) };
+        let draft = Draft { bytes: Arc::new(bytes), on_disk: OnDisk::Old(old) };
         Self { tail, ..Self::with(place, path, access, size, Some(draft)) }
     }
 
@@ -114,19 +116,12 @@ impl Store {
         self.draft.as_ref().is_some_and(|draft| !matches!(draft.on_disk, OnDisk::Old(_)))
     }
 
-    /// At most `len` bytes of the session from `offset`.
-    pub(super) fn read(&self, offset: u64, len: usize) -> Result<Vec<u8>, SessionError> {
+    /// Where the bytes are now.
+    pub(super) fn source(&self) -> Source {
+        let path = self.path.clone();
         match &self.draft {
-            Some(draft) => {
-                let start = usize::try_from(offset).unwrap_or(usize::MAX).min(draft.bytes.len());
-                let end = start.saturating_add(len).min(draft.bytes.len());
-                Ok(draft.bytes.get(start..end).unwrap_or_default().to_vec())
-            }
-            None => self
-                .place
-                .files
-                .read_range(&self.path, offset, len)
-                .map_err(|e| self.error("read", e)),
+            Some(draft) => Source::Draft { bytes: Arc::clone(&draft.bytes), path },
+            None => Source::File { files: Arc::clone(&self.place.files), path },
         }
     }
 
@@ -136,7 +131,7 @@ impl Store {
             (None, Tail::Torn { offset }) => *offset,
             _ => self.size,
         };
-        self.read(0, usize::try_from(end).unwrap_or(usize::MAX))
+        self.source().read(0, usize::try_from(end).unwrap_or(usize::MAX))
     }
 
     /// Refuses when nothing may be written.
@@ -190,16 +185,17 @@ impl Store {
     }
 
     /// Appends whole lines. `begins` tells whether they bring a new session to the disk; until then
-    /// they wait in the draft. Returns where the first line begins.
+    /// they wait in the draft. Returns where the first line begins; `None` when the lines are
+    /// written but another program wrote in the same moment, so that the file has to be read again.
     pub(super) fn append(
         &mut self,
         lines: &[u8],
         flush: Flush,
         begins: bool,
-    ) -> Result<u64, SessionError> {
+    ) -> Result<Option<u64>, SessionError> {
         self.may_write()?;
         if self.is_unborn() {
-            return self.append_draft(lines, flush, begins);
+            return self.append_draft(lines, flush, begins).map(Some);
         }
         self.rewrite()?;
         self.set_torn_aside()?;
@@ -215,7 +211,9 @@ impl Store {
         self.sync(flush, |store| store.undo(known, bytes.len()))?;
         self.size = known + bytes.len() as u64;
         self.tail = Tail::Whole;
-        Ok(start)
+        // A size that cannot be told is no reason to fail what is written.
+        let size = self.file.as_mut().and_then(|file| file.size().ok());
+        Ok(if size.is_none_or(|size| size == self.size) { Some(start) } else { None })
     }
 
     fn append_draft(
@@ -229,7 +227,7 @@ impl Store {
             self.begin(lines, flush)?;
             self.draft = None;
         } else if let Some(draft) = &mut self.draft {
-            draft.bytes.extend_from_slice(lines);
+            Arc::make_mut(&mut draft.bytes).extend_from_slice(lines);
         }
         self.size = start + lines.len() as u64;
         Ok(start)

@@ -13,6 +13,8 @@ use crate::message::EntryId;
 
 /// How many bad lines a notice names.
 const NAMED_LINES: usize = 10;
+/// Longest name or label in characters: what a wide title bar can show.
+const MAX_NAME_CHARS: usize = 200;
 
 /// Labels by entry: the latest in file order.
 pub type Labels = BTreeMap<EntryId, Arc<str>>;
@@ -184,7 +186,13 @@ impl Tree {
 
 /// A name or label on one line: line breaks become one space, the ends are trimmed.
 pub(super) fn clean_name(text: &str) -> String {
-    let lines: Vec<&str> =
-        text.split(['\r', '\n']).map(str::trim).filter(|line| !line.is_empty()).collect();
-    lines.join(" ")
+    let mut name = String::new();
+    for line in text.split(['\r', '\n']).map(str::trim).filter(|line| !line.is_empty()) {
+        if name.len() >= MAX_NAME_CHARS * 4 {
+            break;
+        }
+        name.push_str(if name.is_empty() { "" } else { " " });
+        name.extend(line.chars().take(MAX_NAME_CHARS));
+    }
+    name.chars().take(MAX_NAME_CHARS).collect::<String>().trim_end().to_owned()
 }

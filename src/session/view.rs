@@ -9,15 +9,20 @@ mod words;
 
 pub use check::check;
 
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use super::Context;
-use crate::message::{AssistantMessage, Message, Part, StopReason, ToolCall, ToolResultMessage};
+use crate::message::{
+    AssistantMessage, Message, Part, StopReason, ToolCall, ToolResultMessage, plain_text,
+};
 
 /// Longest quote of arguments that were no object. A model that sees the beginning knows what it did.
 const QUOTE_CHARS: usize = 2_000;
+/// Characters by which a quote is recognised in a result.
+const TELLTALE_CHARS: usize = 200;
 /// Stands for a result that was never recorded.
 const NO_RESULT: &str =
     "no result was recorded for this call: its outcome is unknown, look before you repeat it";
@@ -50,6 +55,8 @@ struct View {
     out: Vec<Arc<Message>>,
     /// The calls of the last answer, each with its result once that was seen.
     open: Vec<Open>,
+    /// Places in `open` by call id. An id may stand there twice.
+    waiting: HashMap<String, VecDeque<usize>>,
     /// What was told between a call and its result; it goes behind the results.
     held: Vec<Arc<Message>>,
     timestamp: i64,
@@ -57,8 +64,8 @@ struct View {
 
 struct Open {
     call: ToolCall,
-    /// What the arguments were, when they were no object.
-    quote: Option<String>,
+    /// What the model wrote as arguments, when it was no object.
+    raw: Option<String>,
     result: Option<Arc<Message>>,
 }
 
@@ -104,6 +111,9 @@ impl View {
         }
         self.timestamp = answer.timestamp;
         self.open = answer.tool_calls().map(open).collect();
+        for (at, open) in self.open.iter().enumerate() {
+            self.waiting.entry(open.call.id.clone()).or_default().push_back(at);
+        }
         let is_sendable = |part: &Part| match part {
             Part::Text { text, .. } => !text.trim().is_empty(),
             Part::Thinking { thinking, thinking_signature, redacted } => {
@@ -132,11 +142,15 @@ impl View {
 
     /// Gives a result to the first open call of its id that has none; drops it otherwise.
     fn result(&mut self, message: &Arc<Message>, result: &ToolResultMessage) {
-        let waiting =
-            |open: &&mut Open| open.result.is_none() && open.call.id == result.tool_call_id;
-        let Some(open) = self.open.iter_mut().find(waiting) else { return };
+        let next = self.waiting.get_mut(&result.tool_call_id).and_then(VecDeque::pop_front);
+        let Some(open) = next.and_then(|at| self.open.get_mut(at)) else { return };
         let content = said(&result.content);
-        if open.quote.is_none() && matches!(content, Some(None)) {
+        // Whoever answered the call may have quoted the arguments already.
+        let quote = open.raw.as_deref().filter(|raw| {
+            let beginning: String = raw.chars().take(TELLTALE_CHARS).collect();
+            !plain_text(&result.content).contains(&beginning)
+        });
+        if quote.is_none() && matches!(content, Some(None)) {
             open.result = Some(Arc::clone(message));
             return;
         }
@@ -145,19 +159,18 @@ impl View {
             Some(Some(content)) => content,
             None => vec![Part::text(NO_OUTPUT)],
         };
-        content.extend(open.quote.as_ref().map(Part::text));
+        content.extend(quote.map(quoted).map(Part::text));
         let result = ToolResultMessage { content, ..result.clone() };
         open.result = Some(Arc::new(Message::ToolResult(result)));
     }
 
     /// Ends the group of the last answer: its results in call order, then what was told between.
     fn close(&mut self) {
-        for Open { call, quote, result } in std::mem::take(&mut self.open) {
+        self.waiting.clear();
+        for Open { call, raw, result } in std::mem::take(&mut self.open) {
             self.out.push(result.unwrap_or_else(|| {
                 let mut content = vec![Part::text(NO_RESULT)];
-                content.extend(
-                    quote.or_else(|| call.raw_arguments.as_deref().map(quoted)).map(Part::text),
-                );
+                content.extend(raw.as_deref().map(quoted).map(Part::text));
                 Arc::new(Message::ToolResult(ToolResultMessage {
                     tool_call_id: call.id,
                     tool_name: call.name,
@@ -175,16 +188,15 @@ impl View {
 
 fn open(call: &ToolCall) -> Open {
     let mut call = call.clone();
-    let mut quote = None;
+    let mut raw = call.raw_arguments.clone();
     if !call.arguments.is_object() {
-        let raw = match &call.arguments {
+        raw = Some(match &call.arguments {
             Value::String(text) => text.clone(),
             other => other.to_string(),
-        };
-        quote = Some(quoted(&raw));
+        });
         call.arguments = Value::Object(Map::new());
     }
-    Open { call, quote, result: None }
+    Open { call, raw, result: None }
 }
 
 fn quoted(raw: &str) -> String {

@@ -4,17 +4,23 @@
 //! take back.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::index::Position;
 use super::line::LEAF_MARKER;
 use super::load::Tail;
+use super::path::ActivePath;
+use super::reader::read_one;
 use super::tree::clean_name;
 use super::{Body, Entry, Flush, Session, SessionError, load, name};
-use crate::message::{Cost, EntryId, Message, Usage};
+use crate::message::{AssistantMessage, Cost, EntryId, Message, Part, Usage};
+
+/// Deepest nesting of arguments that is written as JSON: with the line around it, readers that stop
+/// at 128 levels still read it.
+const MAX_DEPTH: usize = 100;
 
 impl Session {
     /// Appends bodies as one chain under the leaf, in one write; the last becomes the leaf. On an
@@ -115,12 +121,33 @@ impl Session {
         Ok(self.tree.index.above_markers(Some(position)))
     }
 
-    /// Takes in what another program added to the file.
+    /// Takes in what another program added to the file, for a session that only reads. `true` when
+    /// there was something; the leaf may have moved.
+    ///
+    /// # Errors
+    /// [`SessionError::Changed`], or what stopped the reading.
+    pub fn refresh(&mut self) -> Result<bool, SessionError> {
+        if !self.store.has_grown()? {
+            return Ok(false);
+        }
+        self.take_growth().map(|_added| true)
+    }
+
+    /// Takes in what another program added to the file, before we add to it.
     fn catch_up(&mut self) -> Result<(), SessionError> {
         self.store.may_write()?;
         if !self.store.has_grown()? {
             return Ok(());
         }
+        let added = self.take_growth()?;
+        self.notice(format!(
+            "another program added to this session; {added} new entries were taken in and work goes on behind them"
+        ));
+        Ok(())
+    }
+
+    /// Returns how many entries there were.
+    fn take_growth(&mut self) -> Result<usize, SessionError> {
         self.check_last_line()?;
         // A torn last line may have been ended by what was added: it is looked at again.
         let from = match self.store.tail {
@@ -132,22 +159,16 @@ impl Session {
         let before = self.tree.index.len();
         self.store.size = from + added.len() as u64;
         self.store.tail = load::take_bytes(&added, from, &mut self.tree);
-        let added = self.tree.index.len() - before;
-        self.notice(format!(
-            "another program added to this session; {added} new entries were taken in and work goes on behind them"
-        ));
         self.note_trouble();
-        Ok(())
+        Ok(self.tree.index.len() - before)
     }
 
     /// What is known must still be there, or the file is another one.
     fn check_last_line(&self) -> Result<(), SessionError> {
-        let Some(last) = self.tree.index.len().checked_sub(1) else { return Ok(()) };
-        let Some(node) = Position::try_from(last).ok().and_then(|last| self.tree.index.node(last))
-        else {
-            return Ok(());
-        };
-        self.entry(&node.id).map(drop)
+        let last = self.tree.index.len().checked_sub(1).and_then(|at| Position::try_from(at).ok());
+        let Some(last) = last else { return Ok(()) };
+        // From the file, not from memory.
+        read_one(&self.tree.index, &self.store.source(), last).map(drop)
     }
 
     fn write(
@@ -171,7 +192,10 @@ impl Session {
             ends.push(lines.len());
             lines.push(b'\n');
         }
-        let offset = self.store.append(&lines, flush, begins)?;
+        let Some(offset) = self.store.append(&lines, flush, begins)? else {
+            self.reload()?;
+            return Ok(entries);
+        };
         let mut start = 0;
         for end in ends {
             let line = lines.get(start..end).unwrap_or_default();
@@ -182,6 +206,22 @@ impl Session {
             self.active_path().remember(&entries);
         }
         Ok(entries)
+    }
+
+    /// Reads everything again, after another program wrote in the very moment we did.
+    fn reload(&mut self) -> Result<(), SessionError> {
+        let files = self.store.place.files.clone();
+        let loaded = load::load(files.as_ref(), &self.store.path)?;
+        self.tree = loaded.tree;
+        self.store.size = loaded.size;
+        self.store.tail = loaded.tail;
+        *self.path.get_mut().unwrap_or_else(PoisonError::into_inner) = ActivePath::default();
+        self.notice(
+            "another program wrote to this session at the same moment; it was read again"
+                .to_owned(),
+        );
+        self.note_trouble();
+        Ok(())
     }
 
     fn chain(
@@ -233,11 +273,36 @@ fn writable(mut body: Body, id: &EntryId) -> Result<Body, SessionError> {
             *retained_tail = None;
             usage.as_mut().map(finite).unwrap_or_default();
         }
-        Body::Message { message: Message::Assistant(answer), .. } => finite(&mut answer.usage),
+        Body::Message { message: Message::Assistant(answer), .. } => {
+            finite(&mut answer.usage);
+            flatten(answer);
+        }
         Body::Usage { usage, .. } | Body::BranchSummary { usage: Some(usage), .. } => finite(usage),
         _ => {}
     }
     Ok(body)
+}
+
+/// Arguments that are nested too deep to be read back are kept as text.
+fn flatten(answer: &mut AssistantMessage) {
+    for part in &mut answer.content {
+        if let Part::ToolCall(call) = part
+            && is_deeper(&call.arguments, MAX_DEPTH)
+        {
+            call.raw_arguments = Some(call.arguments.to_string());
+            call.arguments = Value::Object(Map::new());
+        }
+    }
+}
+
+/// Whether a value has more than `levels` levels. Looks no deeper than that.
+fn is_deeper(value: &Value, levels: usize) -> bool {
+    let Some(below) = levels.checked_sub(1) else { return true };
+    match value {
+        Value::Array(items) => items.iter().any(|item| is_deeper(item, below)),
+        Value::Object(fields) => fields.values().any(|item| is_deeper(item, below)),
+        _ => false,
+    }
 }
 
 /// JSON has no infinity; a price that is none would be written as null and not read back.

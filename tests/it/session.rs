@@ -3,13 +3,14 @@
 mod catalog;
 mod damage;
 mod faults;
+mod operations;
 mod tree;
 mod two_writers;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use harness_tui::message::{AssistantMessage, Message, Part, StopReason};
+use harness_tui::message::{AssistantMessage, Message, Part, StopReason, ToolCall};
 use harness_tui::ports::{FileSystem, FixedClock, MemoryFs};
 use harness_tui::session::{Body, Durability, Flush, Place, Session, SessionError};
 use pretty_assertions::assert_eq;
@@ -247,6 +248,41 @@ fn a_compaction_that_keeps_nothing_names_itself() {
     let entry = session.append(vec![body], Flush::Sync).unwrap().remove(0);
     let Body::Compaction { first_kept_entry_id, .. } = &entry.body else { panic!() };
     assert_eq!(first_kept_entry_id.as_ref(), Some(&entry.id));
+}
+
+#[test]
+fn arguments_too_deep_to_be_read_back_are_kept_as_text() {
+    let (files, path) = stored(1);
+    let mut session = open(&files, &path);
+    let deep = (0..126).fold(serde_json::json!(1), |inner, _| serde_json::json!([inner]));
+    let arguments = serde_json::json!({ "a": deep });
+    let call = ToolCall { id: "c".into(), arguments: arguments.clone(), ..ToolCall::default() };
+    let message = AssistantMessage { content: vec![Part::ToolCall(call)], ..Default::default() };
+    let body = Body::Message { message: Message::Assistant(message), harness: None };
+    session.append(vec![body], Flush::Sync).unwrap();
+    let branch = session.branch().unwrap();
+    drop(session);
+    assert_eq!(open(&files, &path).branch().unwrap(), branch);
+    let Body::Message { message: Message::Assistant(answer), .. } = &branch[1].body else {
+        panic!()
+    };
+    let call = answer.tool_calls().next().unwrap();
+    assert_eq!(call.arguments, serde_json::json!({}));
+    assert_eq!(call.raw_arguments, Some(arguments.to_string()));
+}
+
+#[test]
+fn a_price_that_is_no_number_is_written_as_none() {
+    let (files, path) = stored(1);
+    let mut session = open(&files, &path);
+    let mut message = AssistantMessage::default();
+    message.usage.cost.total = f64::NAN;
+    message.usage.cost.input = f64::INFINITY;
+    let body = Body::Message { message: Message::Assistant(message), harness: None };
+    session.append(vec![body], Flush::Sync).unwrap();
+    let branch = session.branch().unwrap();
+    drop(session);
+    assert_eq!(open(&files, &path).branch().unwrap(), branch);
 }
 
 #[test]

@@ -165,6 +165,20 @@ fn arguments_that_are_no_object_become_one_and_the_result_quotes_them() {
 }
 
 #[test]
+fn arguments_that_were_kept_as_text_are_quoted_unless_the_result_did_so() {
+    let odd = || {
+        let raw_arguments = Some("{\"pa".to_owned());
+        let call =
+            ToolCall { id: "a".into(), arguments: json!({}), raw_arguments, ..ToolCall::default() };
+        answer(vec![Part::ToolCall(call)], StopReason::ToolUse)
+    };
+    let got =
+        view(vec![user("u"), odd(), result("a", "cannot read {\"pa"), odd(), result("a", "no")]);
+    assert_eq!(got[2], "result a: cannot read {\"pa");
+    assert!(got[4].starts_with("result a: no\nthe arguments were"), "{got:?}");
+}
+
+#[test]
 fn empty_messages_and_unknown_roles_are_left_out() {
     let thinking =
         Part::Thinking { thinking: "t".into(), thinking_signature: None, redacted: false };

@@ -161,6 +161,49 @@ fn an_index_taken_before_an_append_stays_as_it_was() {
 }
 
 #[test]
+fn a_reader_shows_the_tree_as_it_was_while_the_session_grows() {
+    let mut session = Session::in_memory(Arc::new(FixedClock(NOW)), Path::new("/work"));
+    let unborn = session.append(vec![model("x")], Flush::Lazy).unwrap();
+    let early = session.reader();
+    session.append(vec![user("a"), answer("b")], Flush::Sync).unwrap();
+    let reader = session.reader();
+    let branch = session.branch().unwrap();
+    session.append(vec![user("c")], Flush::Sync).unwrap();
+    assert_eq!(early.entries(&[0]).unwrap(), unborn);
+    assert_eq!(reader.entries(&[0, 1, 2]).unwrap(), branch);
+    assert_eq!(reader.entry(&branch[2].id).unwrap(), branch[2]);
+    assert!(matches!(reader.entries(&[3]), Err(SessionError::Changed { .. })));
+    let newest = session.leaf().unwrap();
+    assert!(matches!(reader.entry(newest), Err(SessionError::UnknownEntry { .. })));
+}
+
+#[test]
+fn sessions_and_readers_can_be_shared_between_threads() {
+    fn shared<T: Send + Sync>() {}
+    shared::<Session>();
+    shared::<harness_tui::session::Reader>();
+}
+
+#[test]
+fn a_summary_of_a_branch_hangs_where_it_is_told_to() {
+    let (files, path) = stored(3);
+    let mut session = open(&files, &path);
+    let first = session.branch().unwrap()[0].id.clone();
+    let summary = |from: &EntryId| Body::BranchSummary {
+        from_id: from.to_string(),
+        summary: "left".into(),
+        details: None,
+        usage: None,
+        from_hook: None,
+    };
+    let left = session.leaf().unwrap().clone();
+    let entry = session.append_under(Some(&first), vec![summary(&left)], Flush::Sync).unwrap();
+    assert_eq!((entry[0].parent_id.as_ref(), session.leaf()), (Some(&first), Some(&entry[0].id)));
+    let root = session.append_under(None, vec![summary(&left)], Flush::Sync).unwrap();
+    assert_eq!((root[0].parent_id.as_ref(), session.branch().unwrap().len()), (None, 1));
+}
+
+#[test]
 fn a_chain_of_100_000_entries_opens_and_goes_on() {
     const COUNT: usize = 100_000;
     let mut text =
