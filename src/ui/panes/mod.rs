@@ -1,0 +1,4 @@
+//! The panes beside the composer.
+
+pub mod conversation;
+pub mod tools;
