@@ -14,7 +14,7 @@ use crate::ui::view::{ends, framed, row};
 const BECAUSE: &str = "no, because: ";
 
 /// Paints the first call that waits.
-pub fn paint(state: &State, frame: &mut Frame<'_>) {
+pub(super) fn paint(state: &State, frame: &mut Frame<'_>) {
     let Some(call) = state.approvals.current() else { return };
     let theme = &state.look.theme;
     let area = state.areas.card.intersection(frame.area());
@@ -82,7 +82,7 @@ fn hints(state: &State, focused: bool, width: u16) -> Line<'static> {
 }
 
 /// The cursor of the message field.
-pub fn cursor(state: &State) -> Option<Position> {
+pub(super) fn cursor(state: &State) -> Option<Position> {
     let message = state.approvals.message.as_ref()?;
     let inner = inner(state.areas.card);
     if inner.width == 0 || inner.height == 0 {

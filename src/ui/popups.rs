@@ -17,7 +17,7 @@ use crate::ui::update::SEARCH_MAX;
 use crate::ui::view::{framed, row};
 
 /// Help as text: a heading a place, a line an action, then the commands.
-pub fn help_lines() -> Vec<String> {
+pub(super) fn help_lines() -> Vec<String> {
     const KEY_COLUMNS: usize = 34;
     let mut lines = Vec::new();
     for place in Place::ALL {
@@ -63,7 +63,7 @@ fn open(state: &State, frame: &mut Frame<'_>, area: Rect, title: &str, hint: &st
 }
 
 /// Paints the popup; gives the place of the cursor where there is a field.
-pub fn paint(state: &State, popup: &Popup, frame: &mut Frame<'_>) -> Option<Position> {
+pub(super) fn paint(state: &State, popup: &Popup, frame: &mut Frame<'_>) -> Option<Position> {
     match popup {
         Popup::Help { top } => {
             help(state, *top, frame);
@@ -164,7 +164,7 @@ fn field(frame: &mut Frame<'_>, area: Rect, input: &LineInput) -> Position {
 }
 
 /// The end of a text that fits into `room` columns.
-pub fn tail(text: &str, room: usize) -> String {
+pub(super) fn tail(text: &str, room: usize) -> String {
     use unicode_segmentation::UnicodeSegmentation;
     let (mut start, mut used) = (text.len(), 0);
     for (at, cluster) in text.grapheme_indices(true).rev() {
@@ -178,7 +178,7 @@ pub fn tail(text: &str, room: usize) -> String {
 }
 
 /// The menu that shows after the leader.
-pub fn leader(state: &State, frame: &mut Frame<'_>) {
+pub(super) fn leader(state: &State, frame: &mut Frame<'_>) {
     const COLUMN: u16 = 36;
     let theme = &state.look.theme;
     let rows: Vec<_> = TABLE.iter().filter(|row| !row.leader.is_empty()).collect();

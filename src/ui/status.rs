@@ -13,7 +13,7 @@ const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "�
 const ASCII_SPINNER: [&str; 4] = ["|", "/", "-", "\\"];
 
 /// Paints the row: on the left the state, then numbers, then hints, as far as they fit.
-pub fn paint(state: &State, frame: &mut Frame<'_>) {
+pub(super) fn paint(state: &State, frame: &mut Frame<'_>) {
     let theme = &state.look.theme;
     let area = state.areas.status;
     let width = usize::from(area.width);
@@ -126,7 +126,7 @@ fn numbers(tokens: &Tokens, long: bool) -> String {
 }
 
 /// 950, 8.4k, 84k, 1.2M.
-pub fn thousands(count: u64) -> String {
+pub(super) fn thousands(count: u64) -> String {
     match count {
         0..1_000 => count.to_string(),
         1_000..10_000 => format!("{}.{}k", count / 1_000, count % 1_000 / 100),
@@ -136,7 +136,7 @@ pub fn thousands(count: u64) -> String {
 }
 
 /// `4s` below a minute, then `01:04`, then `1:02:03`.
-pub fn elapsed(ms: i64) -> String {
+pub(super) fn elapsed(ms: i64) -> String {
     let seconds = ms.max(0) / 1_000;
     let (hours, minutes, rest) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
     match (hours, minutes) {

@@ -189,17 +189,17 @@ impl Tools {
 
     /// The answer to a held call is known: it runs or will end; a refused one ends by its result.
     pub fn answered(&mut self, key: &CallKey, allowed: bool, now: i64) {
-        if let Some(run) = self.find(key) {
-            if run.state == RunState::Held {
-                run.started = now;
-                run.state = if allowed {
-                    RunState::Running
-                } else {
-                    run.ended = Some(now);
-                    RunState::Done { is_error: true, exit: None }
-                };
-                run.laid = None;
-            }
+        if let Some(run) = self.find(key)
+            && run.state == RunState::Held
+        {
+            run.started = now;
+            run.state = if allowed {
+                RunState::Running
+            } else {
+                run.ended = Some(now);
+                RunState::Done { is_error: true, exit: None }
+            };
+            run.laid = None;
         }
     }
 

@@ -257,10 +257,10 @@ impl Composer {
     fn leave_cluster(&mut self) {
         let (row, column) = self.cursor();
         let bounds = self.boundaries(row);
-        if let Some(at) = bounds.into_iter().rev().find(|at| *at <= column) {
-            if at != column {
-                self.jump((row, at));
-            }
+        if let Some(at) = bounds.into_iter().rev().find(|at| *at <= column)
+            && at != column
+        {
+            self.jump((row, at));
         }
     }
 }

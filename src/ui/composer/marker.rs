@@ -4,19 +4,19 @@
 use std::ops::Range;
 
 /// The word joiner: no width, no key types it, and [`super::clean`] keeps it out of all other text.
-pub const SEAL: char = '\u{2060}';
+pub(super) const SEAL: char = '\u{2060}';
 /// How far a label may reach; longer is no label.
 const LABEL_CHARS: usize = 48;
 
 /// What was pasted, by number. Never forgotten while the program runs, because undo may need it.
 #[derive(Debug, Default)]
-pub struct Markers {
+pub(super) struct Markers {
     texts: Vec<String>,
 }
 
 impl Markers {
     /// Keeps a text and gives the label that stands for it.
-    pub fn add(&mut self, text: String) -> String {
+    pub(super) fn add(&mut self, text: String) -> String {
         self.texts.push(text);
         self.label(self.texts.len())
     }
@@ -33,7 +33,7 @@ impl Markers {
     }
 
     /// The labels in a line, as byte ranges with their numbers.
-    pub fn find(&self, line: &str) -> Vec<(Range<usize>, usize)> {
+    pub(super) fn find(&self, line: &str) -> Vec<(Range<usize>, usize)> {
         let mut found = Vec::new();
         if self.texts.is_empty() {
             return found;
@@ -55,7 +55,7 @@ impl Markers {
     }
 
     /// The labels in a line as ranges of character columns.
-    pub fn columns(&self, line: &str) -> Vec<Range<usize>> {
+    pub(super) fn columns(&self, line: &str) -> Vec<Range<usize>> {
         self.find(line)
             .into_iter()
             .map(|(bytes, _)| {
@@ -66,7 +66,7 @@ impl Markers {
     }
 
     /// Every label replaced by its text, literally.
-    pub fn expand(&self, shown: &str) -> String {
+    pub(super) fn expand(&self, shown: &str) -> String {
         let mut out = String::with_capacity(shown.len());
         let mut done = 0;
         for (bytes, number) in self.find(shown) {

@@ -8,7 +8,7 @@ use crate::ui::state::{Focus, State};
 use crate::ui::view::{framed, row};
 
 /// Paints the pane.
-pub fn paint(state: &State, frame: &mut Frame<'_>) {
+pub(crate) fn paint(state: &State, frame: &mut Frame<'_>) {
     let areas = &state.areas;
     let theme = &state.look.theme;
     if areas.conversation.width == 0 || areas.conversation.height == 0 {

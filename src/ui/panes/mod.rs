@@ -1,4 +1,4 @@
 //! The panes beside the composer.
 
-pub mod conversation;
-pub mod tools;
+pub(super) mod conversation;
+pub(super) mod tools;

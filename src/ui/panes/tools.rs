@@ -12,7 +12,7 @@ use crate::ui::tools::{Run, RunState};
 use crate::ui::view::{ends, framed, row};
 
 /// Paints the pane.
-pub fn paint(state: &State, frame: &mut Frame<'_>) {
+pub(crate) fn paint(state: &State, frame: &mut Frame<'_>) {
     let areas = &state.areas;
     let theme = &state.look.theme;
     if areas.tools.width == 0 || areas.tools.height == 0 {

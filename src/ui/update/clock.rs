@@ -4,7 +4,7 @@ use crate::ui::action::Effect;
 use crate::ui::state::{DRAFT_MS, SPINNER_MS, State};
 
 /// The time is `now`. A clock that went back only delays what is due.
-pub fn tick(state: &mut State, now: i64) -> Vec<Effect> {
+pub(super) fn tick(state: &mut State, now: i64) -> Vec<Effect> {
     let before = std::mem::replace(&mut state.now, now);
     let mut effects = Vec::new();
     if state.composer.burst.settle(Some(now)) {
@@ -35,7 +35,7 @@ pub fn tick(state: &mut State, now: i64) -> Vec<Effect> {
 }
 
 /// Keeps the draft now, when it is not kept yet.
-pub fn save_draft(state: &mut State) -> Option<Effect> {
+pub(super) fn save_draft(state: &mut State) -> Option<Effect> {
     let revision = state.composer.revision();
     if state.draft.saved == revision || state.session.id.is_empty() {
         state.draft.saved = revision;

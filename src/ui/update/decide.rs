@@ -11,7 +11,7 @@ use crate::ui::update::keys;
 
 /// A key while the card has the focus. Keys without a meaning here do nothing: none of them may end
 /// up in the draft.
-pub fn key(state: &mut State, chord: Chord) -> Vec<Effect> {
+pub(super) fn key(state: &mut State, chord: Chord) -> Vec<Effect> {
     if state.approvals.message.is_some() {
         return message_key(state, chord);
     }
@@ -53,7 +53,7 @@ fn message_key(state: &mut State, chord: Chord) -> Vec<Effect> {
 }
 
 /// The actions of the card.
-pub fn perform(state: &mut State, id: ActionId) -> Vec<Effect> {
+pub(super) fn perform(state: &mut State, id: ActionId) -> Vec<Effect> {
     if id == ActionId::Details {
         state.approvals.page();
         return Vec::new();

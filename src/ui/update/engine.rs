@@ -8,7 +8,7 @@ use crate::ui::state::{Focus, SessionFacts, State, Tokens, Work};
 use crate::ui::update::submit;
 
 /// Takes over the state of an engine.
-pub fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
+pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
     let other = state.session.id != snapshot.session.as_str();
     if other {
         state.returned.clear();
@@ -54,7 +54,7 @@ pub fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
 }
 
 /// An event. Marks the state dirty only when something visible changed.
-pub fn event(state: &mut State, event: &Arc<Event>) -> Vec<Effect> {
+pub(super) fn event(state: &mut State, event: &Arc<Event>) -> Vec<Effect> {
     let shown = state.transcript.apply(event);
     let changed = turn(state, event) || call(state, event) || facts(state, event);
     state.dirty |= shown || changed;

@@ -13,7 +13,7 @@ use crate::ui::state::{Focus, QUIT_AGAIN_MS, State, Tab};
 use crate::ui::update::{clock, decide, overlay, submit};
 
 /// A key was pressed.
-pub fn key(state: &mut State, chord: Chord) -> Vec<Effect> {
+pub(super) fn key(state: &mut State, chord: Chord) -> Vec<Effect> {
     let mut effects = Vec::new();
     if chord.typed().is_none() && chord.key != Key::Enter && state.composer.burst.settle(None) {
         effects.extend(submit::send(state, false));
@@ -97,7 +97,7 @@ fn enter(state: &mut State) -> Vec<Effect> {
 }
 
 /// A marked paste goes where text is being written, else into the composer.
-pub fn paste(state: &mut State, text: &str) -> Vec<Effect> {
+pub(super) fn paste(state: &mut State, text: &str) -> Vec<Effect> {
     state.surface.leader = false;
     let effects =
         if state.composer.burst.settle(None) { submit::send(state, false) } else { Vec::new() };
@@ -113,7 +113,7 @@ pub fn paste(state: &mut State, text: &str) -> Vec<Effect> {
 }
 
 /// Does an action.
-pub fn perform(state: &mut State, id: ActionId) -> Vec<Effect> {
+pub(super) fn perform(state: &mut State, id: ActionId) -> Vec<Effect> {
     state.dirty = true;
     match id {
         ActionId::Send => return submit::send(state, false),
@@ -293,7 +293,7 @@ fn ask(state: &mut State, what: Question) {
 }
 
 /// Opens a new session; a running turn must be stopped first, it would be lost from sight.
-pub fn new_session(state: &mut State) -> Vec<Effect> {
+pub(super) fn new_session(state: &mut State) -> Vec<Effect> {
     if state.busy() {
         state.tell("a turn runs here; esc stops it, then open a new session");
         return Vec::new();
@@ -302,7 +302,7 @@ pub fn new_session(state: &mut State) -> Vec<Effect> {
 }
 
 /// Copies the last answer.
-pub fn copy_answer(state: &mut State) -> Vec<Effect> {
+pub(super) fn copy_answer(state: &mut State) -> Vec<Effect> {
     match state.transcript.last_answer() {
         Some(text) => vec![Effect::Copy(text)],
         None => {
@@ -313,7 +313,7 @@ pub fn copy_answer(state: &mut State) -> Vec<Effect> {
 }
 
 /// Takes every waiting message back into the composer.
-pub fn take_queue(state: &mut State) -> Vec<Effect> {
+pub(super) fn take_queue(state: &mut State) -> Vec<Effect> {
     if state.queue.is_empty() {
         state.tell("nothing is queued");
     }
@@ -336,7 +336,7 @@ fn escape(state: &mut State) -> Vec<Effect> {
 }
 
 /// Stops what runs.
-pub fn abort(state: &mut State) -> Vec<Effect> {
+pub(super) fn abort(state: &mut State) -> Vec<Effect> {
     if !state.busy() {
         state.tell("nothing runs");
         return Vec::new();
@@ -366,7 +366,7 @@ fn interrupt(state: &mut State) -> Vec<Effect> {
 }
 
 /// Leaves, or asks first while a turn runs.
-pub fn quit(state: &mut State) -> Vec<Effect> {
+pub(super) fn quit(state: &mut State) -> Vec<Effect> {
     if state.busy() {
         state.surface.popup = Some(Popup::ConfirmQuit);
         return Vec::new();
@@ -375,7 +375,7 @@ pub fn quit(state: &mut State) -> Vec<Effect> {
 }
 
 /// Keeps the draft and leaves.
-pub fn leave(state: &mut State, code: i32) -> Vec<Effect> {
+pub(super) fn leave(state: &mut State, code: i32) -> Vec<Effect> {
     state.surface.leaving = true;
     clock::save_draft(state).into_iter().chain([Effect::Quit(code)]).collect()
 }

@@ -11,7 +11,7 @@ fn hits(area: Rect, column: u16, row: u16) -> bool {
 }
 
 /// The wheel was turned by `rows` at a place; positive is down.
-pub fn wheel(state: &mut State, rows: i32, column: u16, row: u16) -> Vec<Effect> {
+pub(super) fn wheel(state: &mut State, rows: i32, column: u16, row: u16) -> Vec<Effect> {
     match &mut state.surface.popup {
         Some(Popup::Help { top }) => {
             let last = crate::ui::popups::help_lines().len().saturating_sub(1);
@@ -29,7 +29,7 @@ pub fn wheel(state: &mut State, rows: i32, column: u16, row: u16) -> Vec<Effect>
 }
 
 /// A click at a place.
-pub fn click(state: &mut State, column: u16, row: u16) -> Vec<Effect> {
+pub(super) fn click(state: &mut State, column: u16, row: u16) -> Vec<Effect> {
     if state.surface.popup.is_some() {
         return Vec::new();
     }

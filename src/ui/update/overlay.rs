@@ -12,18 +12,18 @@ use crate::ui::update::keys;
 pub const SEARCH_MAX: usize = 50;
 
 /// Opens the history search over the draft.
-pub fn open_search(state: &mut State) {
+pub(super) fn open_search(state: &mut State) {
     let before = state.composer.text();
     state.surface.popup = Some(Popup::Search { query: LineInput::default(), selected: 0, before });
 }
 
 /// Closes the popup.
-pub fn close(state: &mut State) {
+pub(super) fn close(state: &mut State) {
     state.surface.popup = None;
 }
 
 /// A paste goes into the popup's field, if it has one.
-pub fn paste(popup: &mut Popup, text: &str) {
+pub(super) fn paste(popup: &mut Popup, text: &str) {
     match popup {
         Popup::Palette { query, selected } | Popup::Search { query, selected, .. } => {
             query.insert(text);
@@ -35,7 +35,7 @@ pub fn paste(popup: &mut Popup, text: &str) {
 }
 
 /// A key while a popup is open.
-pub fn key(state: &mut State, chord: Chord) -> Vec<Effect> {
+pub(super) fn key(state: &mut State, chord: Chord) -> Vec<Effect> {
     let control_c = chord.key == Key::Char('c') && chord.ctrl;
     if chord.key == Key::Esc || control_c {
         close(state);

@@ -14,7 +14,7 @@ use crate::ui::update::keys;
 const RETURNED_MAX: usize = 64;
 
 /// Sends the composer's text: a prompt when idle; while a turn runs steering, or a follow-up.
-pub fn send(state: &mut State, follow_up: bool) -> Vec<Effect> {
+pub(super) fn send(state: &mut State, follow_up: bool) -> Vec<Effect> {
     let text = state.composer.text();
     if text.trim().is_empty() {
         return Vec::new();
@@ -132,7 +132,7 @@ fn accept(state: &mut State, run: impl FnOnce(&mut State) -> Vec<Effect>) -> Vec
 }
 
 /// A command was answered.
-pub fn answered(
+pub(super) fn answered(
     state: &mut State,
     asked: Asked,
     answer: Result<Reply, HarnessError>,
@@ -181,7 +181,7 @@ fn give_back(state: &mut State, text: &str, error: &HarnessError) {
 }
 
 /// Puts messages that came out of a queue in front of the draft, each once.
-pub fn bring_back(state: &mut State, queued: &[Queued]) {
+pub(super) fn bring_back(state: &mut State, queued: &[Queued]) {
     let mut texts = Vec::new();
     for message in queued {
         if state.returned.contains(&message.id) {
