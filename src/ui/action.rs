@@ -74,8 +74,6 @@ pub enum Effect {
     Send(Command, Asked),
     /// Open a new session and let the current one go.
     OpenNew,
-    /// Take a snapshot and join again.
-    Rejoin,
     /// Keep the draft of the session; an empty one is removed.
     SaveDraft {
         session: String,

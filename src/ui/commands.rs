@@ -92,7 +92,9 @@ fn nearest(name: &str) -> Vec<&'static str> {
     let mut ranked: Vec<(usize, &'static str)> =
         COMMANDS.iter().map(|spec| (distance(name, spec.name), spec.name)).collect();
     ranked.sort_by_key(|(distance, _)| *distance);
-    ranked.into_iter().filter(|(distance, _)| *distance <= 3).take(3).map(|(_, n)| n).collect()
+    let best = ranked.first().map_or(0, |(distance, _)| *distance);
+    let close = |(distance, _): &(usize, &str)| *distance <= 3 && *distance == best;
+    ranked.into_iter().filter(close).take(3).map(|(_, name)| name).collect()
 }
 
 /// Levenshtein distance; a prefix counts as one.

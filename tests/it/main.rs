@@ -1,3 +1,10 @@
 //! One integration binary, so that everything links once. One file per area.
 
 mod support;
+
+#[cfg(feature = "tui")]
+mod composer;
+#[cfg(feature = "tui")]
+mod keys;
+#[cfg(feature = "tui")]
+mod screens;

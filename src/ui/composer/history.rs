@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 /// Prompts kept per project.
-pub(super) const HISTORY_MAX: usize = 100;
+pub const HISTORY_MAX: usize = 100;
 
 /// Oldest first.
 #[derive(Debug, Default)]

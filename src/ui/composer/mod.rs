@@ -9,7 +9,7 @@ mod history;
 mod marker;
 
 pub use burst::{BURST_GAP_MS, Burst, EnterMeans};
-pub use history::History;
+pub use history::{HISTORY_MAX, History};
 
 use ratatui::layout::Position;
 use tui_textarea::{CursorMove, CursorRenderMode, TextArea, WrapMode};

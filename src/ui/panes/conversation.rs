@@ -41,7 +41,7 @@ fn welcome(state: &State) -> Vec<Line<'static>> {
     let mut lines = vec![Line::styled("Welcome to harness-tui.", theme.accent), Line::default()];
     if demo {
         lines.push(Line::styled(
-            "No model is set up, so the offline demo answers. It follows a few plain requests.",
+            "No model is set up: the offline demo answers a few plain requests.",
             theme.warn,
         ));
         lines.push(Line::styled("/model provider/id changes to a real one.", theme.muted));

@@ -11,7 +11,6 @@ mod submit;
 pub use overlay::SEARCH_MAX;
 
 use crate::ui::action::{Action, Effect};
-use crate::ui::keymap::ActionId;
 use crate::ui::state::{Focus, State};
 
 /// Applies one action.
@@ -38,7 +37,8 @@ pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
         state.draft.seen = revision;
         state.draft.since = state.now;
     }
-    if state.approvals.open() == 0 && state.surface.focus == Focus::Approval {
+    // While the last answer is on its way the card keeps the keys: a second press is no typing.
+    if state.approvals.calls.is_empty() && state.surface.focus == Focus::Approval {
         state.surface.focus = Focus::Composer;
         state.dirty = true;
     }
@@ -95,7 +95,7 @@ fn kept(state: &mut State, draft: &str, stash: Option<String>, history: Vec<Stri
     }
 }
 
-/// Does what a key would do: for menus, and for front ends that start with an action.
-pub fn perform(state: &mut State, id: ActionId) -> Vec<Effect> {
-    update(state, Action::Do(id))
+/// Sends a text as if it had been typed, and leaves the draft alone.
+pub fn send_now(state: &mut State, text: &str) -> Vec<Effect> {
+    submit::send_text(state, text)
 }

@@ -37,15 +37,34 @@ pub(super) fn send(state: &mut State, follow_up: bool) -> Vec<Effect> {
         return Vec::new();
     }
     let text = state.composer.take();
+    let message = deliver(state, &text, follow_up);
+    vec![Effect::Remember(text), message]
+}
+
+/// Sends a text that is not in the composer.
+pub(crate) fn send_text(state: &mut State, text: &str) -> Vec<Effect> {
+    if text.trim().is_empty() {
+        return Vec::new();
+    }
+    if state.session.read_only.is_some() {
+        state.composer.put_before(text);
+        return Vec::new();
+    }
+    state.composer.history.push(text);
+    let message = deliver(state, text, false);
+    vec![Effect::Remember(text.to_owned()), message]
+}
+
+fn deliver(state: &mut State, text: &str, follow_up: bool) -> Effect {
     state.transcript.to_bottom();
-    let message = if !state.busy() {
-        prompt(state, text.clone(), false)
+    let text = text.to_owned();
+    if !state.busy() {
+        prompt(state, text, false)
     } else if follow_up {
         queue(Command::FollowUp { text: text.clone() }, &text)
     } else {
-        steer(text.clone(), false)
-    };
-    vec![Effect::Remember(text), message]
+        steer(text, false)
+    }
 }
 
 fn prompt(state: &mut State, text: String, again: bool) -> Effect {

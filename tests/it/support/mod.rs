@@ -1,1 +1,4 @@
 //! What several areas share: drivers, a mock server, a pseudo-terminal.
+
+#[cfg(feature = "tui")]
+pub mod ui;
