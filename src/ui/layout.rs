@@ -147,6 +147,7 @@ fn panes(state: &mut State, areas: &mut Areas, mut rest: Rect) {
     areas.tools_inner = if frameless { padded(areas.tools) } else { inside(areas.tools) };
     if !narrow {
         areas.transcript = padded(areas.transcript);
+        areas.tools_inner = padded(areas.tools_inner);
     }
     let text = areas.transcript;
     state.transcript.layout(text.width, text.height, &theme);
