@@ -156,20 +156,18 @@ impl<'a> Layout<'a> {
         let indent = if width >= CODE_INDENT + MIN_TEXT { CODE_INDENT } else { 0 };
         let mut lines = Vec::new();
         if !lang.is_empty() {
-            lines.append(&mut wrap_runs(
-                &[Run::new(lang, self.theme.muted)],
-                width - indent,
-                Break::Cells,
-            ));
+            let label = [Run::new(lang, self.theme.muted)];
+            lines.append(&mut wrap_runs(&label, width, Break::Cells));
         }
+        let blank = Span::raw(" ".repeat(indent));
         let text = text.strip_suffix('\n').unwrap_or(text);
         for (index, line) in text.split('\n').enumerate() {
             let kinds = known.as_ref().and_then(|known| known.line(index));
             let runs = code_runs(line, kinds, self.theme);
-            lines.append(&mut wrap_runs(&runs, width - indent, Break::Cells));
+            let mut row = wrap_runs(&runs, width - indent, Break::Cells);
+            prefix(&mut row, &blank, &blank);
+            lines.append(&mut row);
         }
-        let blank = Span::raw(" ".repeat(indent));
-        prefix(&mut lines, &blank, &blank);
         lines
     }
 }

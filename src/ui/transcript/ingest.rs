@@ -132,7 +132,8 @@ impl Transcript {
             StopReason::Error => {
                 let message = answer.error_message.clone();
                 self.trouble(&Failure {
-                    kind: "transient",
+                    // The file does not say which; the live event that follows does.
+                    kind: "",
                     message: message.unwrap_or_else(|| "the answer ended early".into()),
                     retryable: false,
                     advice: String::new(),

@@ -208,7 +208,11 @@ fn error(failure: &Failure, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let shown = &failure.message[..failure.message.floor_char_boundary(MAX_FAILURE)];
     let kind = one_line(&failure.kind.replace('_', " "), MAX_KIND);
     let strong = theme.bad.add_modifier(Modifier::BOLD);
-    let head = format!("{} error {} {kind}: ", theme.marks().failed, theme.marks().dot);
+    let marks = theme.marks();
+    let head = match kind.as_str() {
+        "" => format!("{} error: ", marks.failed),
+        _ => format!("{} error {} {kind}: ", marks.failed, marks.dot),
+    };
     let runs = [Run::new(head, strong), Run::new(sanitize(shown.trim()), theme.text)];
     let mut lines = wrap_runs(&runs, width, Break::Words);
     let mut advice = sanitize(failure.advice.trim()).into_owned();
@@ -233,7 +237,7 @@ fn summary(source: &Source, frame: &Frame<'_>) -> Vec<Line<'static>> {
     let title = match source {
         Source::Entry(entry) => match &entry.body {
             Body::Compaction { tokens_before, .. } => {
-                format!("compaction {dot} {tokens_before} tokens before")
+                format!("compaction {dot} was {tokens_before} tokens")
             }
             _ => "summary of another branch".to_owned(),
         },

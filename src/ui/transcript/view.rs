@@ -31,8 +31,9 @@ enum Anchor {
     /// The end is the last line.
     #[default]
     End,
-    /// This row is the first line; its block had `of` rows.
-    Top { place: Place, of: usize },
+    /// This row is the first line; its block had `of` rows when it was so wide and so folded.
+    /// Kept as it is over resizes, so that coming back to a size comes back to the same lines.
+    Top { place: Place, of: usize, width: usize, folds: Folds },
     /// The first row of this block's own lines is the first line.
     Block(usize),
 }
@@ -98,7 +99,12 @@ impl Transcript {
     }
 
     pub fn to_top(&mut self) {
-        self.view.go(Anchor::Top { place: Place::default(), of: 0 });
+        self.view.go(Anchor::Top {
+            place: Place::default(),
+            of: 0,
+            width: 0,
+            folds: Folds::default(),
+        });
     }
 
     pub fn to_bottom(&mut self) {
@@ -147,12 +153,10 @@ impl Transcript {
         if self.view.pending == 0 && self.view.made == Some(made) {
             return;
         }
-        let same_rows =
-            self.view.made.is_some_and(|old| (old.width, old.folds) == (width, self.folds));
         let frame =
             Frame { width: usize::from(width), theme, theme_key: made.theme, folds: self.folds };
         let rows = usize::from(height);
-        let mut top = self.resolve(rows, same_rows, &frame);
+        let mut top = self.resolve(rows, &frame);
         let pending = std::mem::take(&mut self.view.pending);
         if pending < 0 {
             top = self.up(top, pending.unsigned_abs(), &frame);
@@ -166,9 +170,10 @@ impl Transcript {
                 (top, (lines, _)) = (end, self.collect(end, rows, &frame));
             }
             self.view.go(Anchor::End);
-        } else if self.view.anchor != Anchor::End || pending != 0 {
+        } else if pending != 0 {
             let of = self.total(top.block, &frame);
-            self.view.anchor = Anchor::Top { place: top, of };
+            self.view.anchor =
+                Anchor::Top { place: top, of, width: frame.width, folds: frame.folds };
         }
         self.view.top = top;
         self.view.lines = lines;
@@ -177,7 +182,7 @@ impl Transcript {
     }
 
     /// The first line by the anchor.
-    fn resolve(&mut self, rows: usize, same_rows: bool, frame: &Frame<'_>) -> Place {
+    fn resolve(&mut self, rows: usize, frame: &Frame<'_>) -> Place {
         let last = self.blocks.len().saturating_sub(1);
         match self.view.anchor {
             Anchor::End => self.end_top(rows, frame),
@@ -186,8 +191,9 @@ impl Transcript {
                 Place { block, row: usize::from(self.gap(block)) }
             }
             Anchor::Top { place, .. } if place.block > last => self.end_top(rows, frame),
-            Anchor::Top { place, of } => {
+            Anchor::Top { place, of, width, folds } => {
                 let total = self.total(place.block, frame);
+                let same_rows = (width, folds) == (frame.width, frame.folds);
                 let row = if same_rows || of == 0 { place.row } else { place.row * total / of };
                 Place { block: place.block, row: row.min(total.saturating_sub(1)) }
             }
