@@ -20,6 +20,9 @@ pub const ARM_MS: i64 = 350;
 /// Lines of a card's body that are laid out; a longer one cannot be read here anyway and says so.
 const BODY_LINES: usize = 4_000;
 
+/// A diff with a longer line is shown as plain text.
+const LINE_BYTES: usize = 4_000;
+
 /// The queue of cards.
 #[derive(Debug, Default)]
 pub struct Approvals {
@@ -176,6 +179,10 @@ fn body(call: &HeldCall, width: u16, theme: &Theme) -> (Vec<Line<'static>>, bool
         }
     };
     match &call.preview {
+        // The diff view cuts very long lines; here all of it must be seen.
+        Some(Display::Diff { diff, .. }) if diff.lines().any(|line| line.len() > LINE_BYTES) => {
+            text(diff);
+        }
         Some(Display::Diff { diff, .. }) => lines = crate::ui::diff::lines(diff, width, theme),
         Some(Display::Terminal { output, .. }) => text(output),
         Some(Display::Text(body) | Display::Listing(body)) => text(body),

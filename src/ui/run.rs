@@ -93,8 +93,10 @@ pub async fn run(options: Options, handle: Handle, open: Open) -> anyhow::Result
     let watch = tokio::spawn(watch_over(Signals::new()?, handle.clone()));
     let events = handle.subscribe();
     let screen = Screen::take(options.mouse)?;
-    let mut theme = Theme::named(&options.theme);
-    theme.ascii = options.ascii;
+    let mut theme = Theme::named(&options.theme).with_ascii(options.ascii);
+    if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) {
+        theme = theme.without_color();
+    }
     let look = Look {
         theme,
         ascii: options.ascii,

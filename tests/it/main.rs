@@ -7,4 +7,9 @@ mod composer;
 #[cfg(feature = "tui")]
 mod keys;
 #[cfg(feature = "tui")]
+mod markdown;
+mod sanitize;
+#[cfg(feature = "tui")]
 mod screens;
+#[cfg(feature = "tui")]
+mod transcript;
