@@ -3,10 +3,21 @@
 // Tells clippy that all of this is test code, the functions beside tests too.
 #![cfg(test)]
 
+#[cfg(feature = "tui")]
+mod composer;
 mod context;
 mod headless;
+#[cfg(feature = "tui")]
+mod keys;
+#[cfg(feature = "tui")]
+mod markdown;
+mod sanitize;
+#[cfg(feature = "tui")]
+mod screens;
 mod session;
 mod support;
 mod tidy;
 mod tools;
+#[cfg(feature = "tui")]
+mod transcript;
 mod turn;

@@ -2,3 +2,5 @@
 
 pub(crate) mod engine;
 pub(crate) mod syncs;
+#[cfg(feature = "tui")]
+pub(crate) mod ui;

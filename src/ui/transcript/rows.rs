@@ -1,0 +1,276 @@
+//! A block as lines: the bar of a prompt, Markdown, folded thinking, notices, failures, summaries.
+//!
+//! Rows are kept with the block until its content, the width, the theme or the folds change; nobody
+//! can read rows of another width.
+
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+
+use crate::harness::Failure;
+use crate::message::{Part, plain_text};
+use crate::session::Body;
+use crate::text::sanitize::{one_line, sanitize};
+use crate::ui::highlight::{CodeLookup, HighlightJob, Plain};
+use crate::ui::markdown::{Document, Lines, render};
+use crate::ui::runs::{Break, Run, ends, prefix, truncated, wrap_runs};
+use crate::ui::theme::Theme;
+
+use super::block::{Block, Kind, Source};
+use super::{Folds, ToolFold, cards};
+
+/// Lines of a prompt that are shown: a pasted file must not bury the conversation.
+const MAX_PROMPT: usize = 200;
+/// Lines of thinking that are shown when it is open.
+const MAX_THINKING: usize = 2000;
+/// Bytes of a failure's text that are shown.
+const MAX_FAILURE: usize = 4096;
+/// Below this width the margins go.
+const MIN_WIDTH: usize = 6;
+
+/// For what the rows hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Fit {
+    width: usize,
+    theme: u64,
+    folds: Folds,
+    revision: u32,
+    live: bool,
+}
+
+/// What a layout is made for.
+pub(super) struct Frame<'a> {
+    pub(super) width: usize,
+    pub(super) theme: &'a Theme,
+    pub(super) theme_key: u64,
+    pub(super) folds: Folds,
+}
+
+/// The laid-out rows of one block.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    fit: Option<Fit>,
+    pieces: Vec<Lines>,
+    height: usize,
+    document: Document,
+}
+
+impl Rows {
+    pub(super) fn height(&self) -> usize {
+        self.height
+    }
+
+    /// The lines from `skip` on.
+    pub(super) fn from(&self, skip: usize) -> impl Iterator<Item = &Line<'static>> {
+        let mut skip = skip;
+        self.pieces.iter().flat_map(move |piece| {
+            let here = skip.min(piece.len());
+            skip -= here;
+            piece[here..].iter()
+        })
+    }
+}
+
+/// Brings the rows of a block up to date; returns the highlighting they wait for.
+pub(super) fn lay(
+    block: &mut Block,
+    frame: &Frame<'_>,
+    live: bool,
+    code: &dyn CodeLookup,
+) -> Vec<HighlightJob> {
+    let fit = Fit {
+        width: frame.width,
+        theme: frame.theme_key,
+        folds: frame.folds,
+        revision: block.revision,
+        live,
+    };
+    let mut rows = block.rows.take().unwrap_or_default();
+    if rows.fit != Some(fit) {
+        if let Kind::Text { text, .. } = &block.kind {
+            rows.document.update(text.as_str(), frame.width, frame.theme, code, live);
+            rows.pieces.clear();
+            rows.pieces.extend(rows.document.lines().cloned());
+        } else {
+            rows.pieces = vec![lines(&block.kind, frame).into()];
+        }
+        rows.height = rows.pieces.iter().map(|piece| piece.len()).sum();
+        rows.fit = Some(fit);
+    }
+    let jobs = rows.document.take_jobs();
+    block.rows = Some(rows);
+    jobs
+}
+
+fn lines(kind: &Kind, frame: &Frame<'_>) -> Vec<Line<'static>> {
+    let (width, theme) = (frame.width, frame.theme);
+    match kind {
+        Kind::Prompt(source) | Kind::Custom(source) => said(source.parts(), width, theme),
+        Kind::Text { text, .. } => render(text.as_str(), width, theme, &Plain),
+        Kind::Thinking { text, redacted } => thinking(text.as_str(), *redacted, frame),
+        Kind::Tool(card) => cards::lines(card, frame),
+        Kind::Shell(source) => {
+            source.shell().map(|run| cards::shell(run, frame)).unwrap_or_default()
+        }
+        Kind::Notice(text) | Kind::Retry(text) => notice(text, width, theme),
+        Kind::Error(failure) => error(failure, width, theme),
+        Kind::Summary(source) => summary(source, frame),
+    }
+}
+
+/// What the person said, beside its bar.
+fn said(parts: &[Part], width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let bar = if width < MIN_WIDTH { "" } else { theme.marks().user };
+    let room = width - bar.chars().count();
+    let text = plain_text(parts);
+    let mut runs = vec![Run::new(sanitize(text.trim_end()), theme.text)];
+    for part in parts {
+        if let Part::Image { data, mime_type } = part {
+            let gap = if runs[0].text.is_empty() { "" } else { "\n" };
+            let label = format!("{gap}image {} {}", one_line(mime_type, 40), size(data.len()));
+            runs.push(Run::new(label, theme.muted));
+        }
+    }
+    let mut lines = wrap_runs(&runs, room, Break::Words);
+    bound(&mut lines, MAX_PROMPT, room, theme);
+    let bar = Span::styled(bar, theme.user);
+    prefix(&mut lines, &bar, &bar);
+    lines
+}
+
+/// Cuts to `max` lines and says how many are left out.
+pub(super) fn bound(lines: &mut Vec<Line<'static>>, max: usize, width: usize, theme: &Theme) {
+    let more = lines.len().saturating_sub(max);
+    if more > 0 {
+        lines.truncate(max);
+        lines.push(more_lines(more, "", width, theme));
+    }
+}
+
+/// `… N more lines`, and how to see them.
+pub(super) fn more_lines(count: usize, how: &str, width: usize, theme: &Theme) -> Line<'static> {
+    let noun = if count == 1 { "line" } else { "lines" };
+    let text = format!("{} {count} more {noun}{how}", theme.marks().ellipsis);
+    truncated(vec![Span::styled(text, theme.muted)], width)
+}
+
+/// Base64 characters as the size of what they encode.
+pub(super) fn size(base64: usize) -> String {
+    let bytes = base64 / 4 * 3;
+    if bytes < 10 * 1024 { format!("{bytes} B") } else { format!("{} KB", bytes / 1024) }
+}
+
+fn fold_mark(open: bool, theme: &Theme) -> &'static str {
+    if open { theme.marks().open } else { theme.marks().folded }
+}
+
+fn thinking(text: &str, redacted: bool, frame: &Frame<'_>) -> Vec<Line<'static>> {
+    let (width, theme) = (frame.width, frame.theme);
+    let text = text.trim();
+    if text.is_empty() && !redacted {
+        return Vec::new();
+    }
+    let count = text.lines().count();
+    let open = frame.folds.thinking && count > 0;
+    let dot = theme.marks().dot;
+    let label = match count {
+        0 => format!("thinking {dot} hidden by the provider"),
+        1 => format!("thinking {dot} 1 line"),
+        _ => format!("thinking {dot} {count} lines"),
+    };
+    let head = format!("{} {label}", fold_mark(open, theme));
+    let mut lines = vec![truncated(vec![Span::styled(head, theme.muted)], width)];
+    if open {
+        let style = theme.muted.add_modifier(Modifier::ITALIC);
+        let mut inner = indented(&sanitize(text), style, width);
+        bound(&mut inner, MAX_THINKING, width, theme);
+        lines.append(&mut inner);
+    }
+    lines
+}
+
+/// Wrapped text, two cells in.
+fn indented(text: &str, style: Style, width: usize) -> Vec<Line<'static>> {
+    let margin = if width < MIN_WIDTH { 0 } else { 2 };
+    let mut lines = wrap_runs(&[Run::new(text, style)], width - margin, Break::Words);
+    let blank = Span::raw(" ".repeat(margin));
+    prefix(&mut lines, &blank, &blank);
+    lines
+}
+
+fn notice(text: &str, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let shown = &text[..text.floor_char_boundary(MAX_FAILURE)];
+    let text = format!("{} {}", theme.marks().notice, sanitize(shown.trim()));
+    wrap_runs(&[Run::new(text, theme.muted)], width, Break::Words)
+}
+
+/// What went wrong, whether asking again may help, and how.
+fn error(failure: &Failure, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let shown = &failure.message[..failure.message.floor_char_boundary(MAX_FAILURE)];
+    let kind = one_line(&failure.kind.replace('_', " "), MAX_KIND);
+    let strong = theme.bad.add_modifier(Modifier::BOLD);
+    let marks = theme.marks();
+    let head = match kind.as_str() {
+        "" => format!("{} error: ", marks.failed),
+        _ => format!("{} error {} {kind}: ", marks.failed, marks.dot),
+    };
+    let runs = [Run::new(head, strong), Run::new(sanitize(shown.trim()), theme.text)];
+    let mut lines = wrap_runs(&runs, width, Break::Words);
+    let mut advice = sanitize(failure.advice.trim()).into_owned();
+    if failure.retryable {
+        let gap = if advice.is_empty() { "" } else { " " };
+        advice.push_str(gap);
+        advice.push_str("Asking again may help: /retry");
+    }
+    if !advice.is_empty() {
+        lines.append(&mut indented(&advice, theme.muted, width));
+    }
+    lines
+}
+
+/// Cells of the kind of a failure.
+const MAX_KIND: usize = 30;
+
+fn summary(source: &Source, frame: &Frame<'_>) -> Vec<Line<'static>> {
+    let (width, theme) = (frame.width, frame.theme);
+    let dot = theme.marks().dot;
+    let text = summary_text(source);
+    let title = match source {
+        Source::Entry(entry) => match &entry.body {
+            Body::Compaction { tokens_before, .. } => {
+                format!("compaction {dot} was {tokens_before} tokens")
+            }
+            _ => "summary of another branch".to_owned(),
+        },
+        Source::Message(_) => "summary".to_owned(),
+    };
+    let count = text.trim().lines().count();
+    let open = frame.folds.tools == ToolFold::Full && count > 0;
+    let head = vec![
+        Span::styled(format!("{} ", fold_mark(open, theme)), theme.accent),
+        Span::styled(title, theme.accent),
+    ];
+    let right = vec![Span::styled(cards::count(count, "line"), theme.muted)];
+    let mut lines = vec![ends(head, right, width)];
+    if open {
+        let margin = if width < MIN_WIDTH { 0 } else { 2 };
+        let mut inner = render(text, width - margin, theme, &Plain);
+        let blank = Span::raw(" ".repeat(margin));
+        prefix(&mut inner, &blank, &blank);
+        lines.append(&mut inner);
+    }
+    lines
+}
+
+fn summary_text(source: &Source) -> &str {
+    match source {
+        Source::Entry(entry) => match &entry.body {
+            Body::Compaction { summary, .. } | Body::BranchSummary { summary, .. } => summary,
+            _ => "",
+        },
+        Source::Message(message) => match message.as_ref() {
+            crate::message::Message::BranchSummary(message)
+            | crate::message::Message::CompactionSummary(message) => &message.summary,
+            _ => "",
+        },
+    }
+}
