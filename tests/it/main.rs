@@ -16,6 +16,8 @@ mod sanitize;
 mod screens;
 mod session;
 mod support;
+#[cfg(feature = "tui")]
+mod terminal;
 mod tidy;
 mod tools;
 #[cfg(feature = "tui")]

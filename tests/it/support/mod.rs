@@ -1,6 +1,8 @@
 //! What several areas share: drivers, a mock server, a pseudo-terminal.
 
 pub(crate) mod engine;
+#[cfg(feature = "tui")]
+pub(crate) mod pty;
 pub(crate) mod syncs;
 #[cfg(feature = "tui")]
 pub(crate) mod ui;
