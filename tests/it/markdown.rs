@@ -60,6 +60,11 @@ fn lists_keep_their_numbers_and_tasks_their_boxes() {
 }
 
 #[test]
+fn an_alert_keeps_its_kind() {
+    assert_eq!(shown("> [!WARNING]\n> mind", 20), ["▎ Warning", "▎ ", "▎ mind"]);
+}
+
+#[test]
 fn an_address_is_shown_once_and_a_link_with_its_target() {
     assert_eq!(shown("[docs](http://x.io/d)", 40), ["docs (http://x.io/d)"]);
     assert_eq!(shown("<http://x.io> <me@x.io>", 40), ["http://x.io me@x.io"]);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use harness_tui::harness::{CallKey, Event, Failure, HeldCall, TurnStatus};
+use harness_tui::harness::{CallKey, Event, Failure, HeldCall, RunningCall, TurnStatus};
 use harness_tui::message::{
     AssistantMessage, BashExecution, Delta, Display, EntryId, Message, Part, SessionId, StopReason,
     ToolCall, ToolResultMessage, TurnId,
@@ -149,7 +149,7 @@ fn folds_go_from_preview_over_full_to_one_line() {
     transcript.toggle_tools();
     transcript.toggle_thinking();
     let full = screen(&mut transcript, 48, 400);
-    assert!(full.contains(&"  in auth.rs".into()));
+    assert!(full.contains(&"where is it? in auth.rs".into()));
     assert_eq!(full.iter().filter(|line| *line == "  line").count(), 120);
     transcript.toggle_tools();
     transcript.toggle_thinking();
@@ -159,8 +159,8 @@ fn folds_go_from_preview_over_full_to_one_line() {
     assert_eq!(screen(&mut transcript, 48, 400).len(), 20);
 }
 
-#[test]
-fn other_kinds_have_their_cards() {
+/// A branch with one of each kind that is no plain message.
+fn other_kinds() -> Branch {
     let shell = BashExecution {
         command: "ls -l".into(),
         output: "a\nb\n".into(),
@@ -172,7 +172,7 @@ fn other_kinds_have_their_cards() {
         error_message: Some("the server\u{1b}[2J said 529".into()),
         ..AssistantMessage::default()
     };
-    let mut transcript = Branch::default()
+    Branch::default()
         .user("hi")
         .message(Message::BashExecution(shell))
         .body(Body::Compaction {
@@ -197,7 +197,11 @@ fn other_kinds_have_their_cards() {
             details: None,
         })
         .message(Message::Assistant(failed))
-        .open();
+}
+
+#[test]
+fn other_kinds_have_their_cards() {
+    let mut transcript = other_kinds().open();
     let error = Failure {
         kind: "rate_limited",
         message: "too many requests".into(),
@@ -215,7 +219,7 @@ fn other_kinds_have_their_cards() {
             "",
             "▸ compaction · was 1200 tokens   2 lines",
             "",
-            "▌from a program",
+            "▎from a program",
             "",
             "✘ error: the server␛[2J said 529",
         ]
@@ -260,6 +264,19 @@ fn stream_call(transcript: &mut Transcript) {
     }
 }
 
+fn held() -> HeldCall {
+    HeldCall {
+        key: key(0),
+        tool: "bash".into(),
+        arguments: json!({}),
+        summary: "make".into(),
+        reason: String::new(),
+        hash: String::new(),
+        preview: Some(Display::Diff { diff: "+1 x".into(), first_changed_line: None }),
+        since: 0,
+    }
+}
+
 #[test]
 fn a_call_is_followed_from_its_first_letter_to_its_result() {
     let mut transcript = Transcript::new();
@@ -271,17 +288,7 @@ fn a_call_is_followed_from_its_first_letter_to_its_result() {
     assert_eq!(last(&mut transcript), ["▸ bash make                      waiting"]);
     let content = vec![call("1", "bash", json!({"command": "make"}))];
     transcript.apply(&end(answer(content), "a"));
-    let held = HeldCall {
-        key: key(0),
-        tool: "bash".into(),
-        arguments: json!({}),
-        summary: "make".into(),
-        reason: String::new(),
-        hash: String::new(),
-        preview: Some(Display::Diff { diff: "+1 x".into(), first_changed_line: None }),
-        since: 0,
-    };
-    transcript.apply(&Event::ApprovalRequested { held: Arc::new(held) });
+    transcript.apply(&Event::ApprovalRequested { held: Arc::new(held()) });
     assert_eq!(last(&mut transcript), ["‖ bash make                  +1 −0  held", "  1 + x"]);
     transcript.apply(&Event::ApprovalResolved { key: key(0), allowed: true });
     transcript.apply(&Event::ToolExecutionStart {
@@ -387,6 +394,36 @@ fn a_reader_that_joins_late_goes_on_with_what_had_streamed() {
     transcript.resume_partial(&[thinking("hm"), Part::text("one ")]);
     transcript.apply(&update(Delta::TextDelta { index: 1, delta: "two".into() }));
     assert_eq!(screen(&mut transcript, 40, 9)[4..], ["one two"]);
+    let mut transcript =
+        Branch::default().answer(vec![call("1", "bash", json!({"command": "make"}))]).open();
+    assert_eq!(screen(&mut transcript, 40, 9), ["▸ bash make                    no result"]);
+    transcript.resume_held(&[Arc::new(held())]);
+    assert_eq!(screen(&mut transcript, 40, 9)[0], "‖ bash make                  +1 −0  held");
+    let output = Arc::from("out");
+    let call =
+        RunningCall { key: key(0), tool: "bash".into(), summary: String::new(), output, since: 0 };
+    transcript.resume_running(&[call]);
+    assert_eq!(
+        screen(&mut transcript, 40, 9),
+        ["▶ bash make                      running", "  out"]
+    );
+}
+
+#[test]
+fn a_stored_result_before_the_end_of_its_execution_is_the_same_card() {
+    let mut transcript =
+        Branch::default().answer(vec![call("1", "bash", json!({"command": "make"}))]).open();
+    let done = result("1", "8", json!({"exitCode": 0}));
+    assert!(transcript.apply(&end(Message::ToolResult(done.clone()), "r")));
+    let finished = screen(&mut transcript, 40, 9);
+    assert!(!transcript.apply(&Event::ToolExecutionEnd {
+        key: key(0),
+        tool_call_id: "1".into(),
+        tool_name: "bash".into(),
+        result: Arc::new(done),
+        is_error: false,
+    }));
+    assert_eq!(screen(&mut transcript, 40, 9), finished);
 }
 
 fn long(prompts: usize) -> Branch {

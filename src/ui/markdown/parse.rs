@@ -2,7 +2,9 @@
 //!
 //! The tree is bounded in depth: what nests deeper is shown flat, so hostile nesting costs nothing.
 
-use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Tag, TagEnd};
+use pulldown_cmark::{
+    Alignment, BlockQuoteKind, CodeBlockKind, Event, HeadingLevel, Options, Tag, TagEnd,
+};
 use ratatui::style::{Modifier, Style};
 
 use crate::text::sanitize::{one_line, sanitize};
@@ -154,7 +156,7 @@ impl<'t> Builder<'t> {
                 self.flush();
                 self.leaf = Leaf::Html(String::new());
             }
-            Tag::BlockQuote(_) => self.open(Frame::Quote(Vec::new())),
+            Tag::BlockQuote(kind) => self.quote(kind),
             Tag::List(start) => {
                 self.open(Frame::List { start, loose: false, items: Vec::new() });
             }
@@ -218,6 +220,21 @@ impl<'t> Builder<'t> {
             TagEnd::Link | TagEnd::Image => self.end_link(),
             _ => {}
         }
+    }
+
+    /// An alert (`> [!NOTE]`) keeps its kind as a bold first line.
+    fn quote(&mut self, kind: Option<BlockQuoteKind>) {
+        self.open(Frame::Quote(Vec::new()));
+        let title = match kind {
+            None => return,
+            Some(BlockQuoteKind::Note) => "Note",
+            Some(BlockQuoteKind::Tip) => "Tip",
+            Some(BlockQuoteKind::Important) => "Important",
+            Some(BlockQuoteKind::Warning) => "Warning",
+            Some(BlockQuoteKind::Caution) => "Caution",
+        };
+        let style = self.theme.warn.add_modifier(Modifier::BOLD);
+        self.push(Block::Paragraph(vec![Run::new(title, style)]));
     }
 
     fn mark(&mut self, modifier: Modifier) {
