@@ -13,6 +13,8 @@ use harness_tui::ui::highlight::HighlightJob;
 use harness_tui::ui::theme::Theme;
 use harness_tui::ui::transcript::Transcript;
 use proptest::prelude::*;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 use ratatui::text::Line;
 use serde_json::{Value, json};
 
@@ -86,9 +88,12 @@ fn text(lines: &[Line<'_>]) -> Vec<String> {
 fn screen(transcript: &mut Transcript, width: u16, height: u16) -> Vec<String> {
     transcript.layout(width, height, &Theme::default());
     assert!(transcript.visible().len() <= usize::from(height));
+    // Measured by us and painted by the screen library, a line must end in the same column.
+    let mut painted = Buffer::empty(Rect::new(0, 0, 300, 1));
     for line in transcript.visible() {
         let cells: usize = line.spans.iter().map(|span| swidth(&span.content)).sum();
         assert!(cells <= usize::from(width.max(1)), "{cells} > {width}: {line:?}");
+        assert_eq!(usize::from(painted.set_line(0, 0, line, 300).0), cells, "{line:?}");
     }
     text(transcript.visible())
 }
@@ -608,5 +613,128 @@ proptest! {
         let mut loaded = Branch::default().user("go").answer(content).open();
         loaded.layout(30, 50, &Theme::default());
         prop_assert_eq!(streamed.visible(), loaded.visible());
+    }
+}
+
+/// What can happen to a transcript, in any order and with any ids.
+#[derive(Debug, Clone)]
+enum Step {
+    Event(Box<Event>),
+    Scroll(i32),
+    Tools,
+    Thinking,
+    Previous,
+    Next,
+    Top,
+    Bottom,
+    Screen(u16, u16),
+}
+
+fn any_delta() -> impl Strategy<Value = Delta> {
+    (0usize..3, words(), 0..8).prop_map(|(index, delta, which)| match which {
+        0 => Delta::TextStart { index },
+        1 => Delta::ThinkingStart { index },
+        2 => Delta::ToolcallStart { index, id: index.to_string(), name: delta },
+        3 => Delta::ToolcallDelta { index, delta },
+        4 => Delta::ToolcallEnd { index },
+        5 => Delta::ThinkingEnd { index, signature: None, redacted: true },
+        6 => Delta::ThinkingDelta { index, delta },
+        _ => Delta::TextDelta { index, delta },
+    })
+}
+
+fn any_tool_event() -> impl Strategy<Value = Event> {
+    (0u32..3, words(), 0..5).prop_map(|(n, text, which)| match which {
+        0 => Event::ToolExecutionStart {
+            key: key(n),
+            tool_call_id: n.to_string(),
+            tool_name: text.clone(),
+            args: json!({}),
+            summary: text,
+        },
+        1 => Event::ToolExecutionUpdate { key: key(n), partial_result: text.into() },
+        2 => Event::ApprovalRequested { held: Arc::new(held()) },
+        3 => Event::ApprovalResolved { key: key(n), allowed: false },
+        _ => Event::ToolExecutionEnd {
+            key: key(n),
+            tool_call_id: n.to_string(),
+            tool_name: text.clone(),
+            result: Arc::new(result(&n.to_string(), &text, json!({"exitCode": n}))),
+            is_error: false,
+        },
+    })
+}
+
+fn any_event() -> impl Strategy<Value = Event> {
+    let message = (0u32..3, words(), "[a-f]", 0..4).prop_map(|(n, text, entry, which)| {
+        let message = match which {
+            0 => Message::user(text, 0),
+            1 => answer(vec![Part::text(text), call(&n.to_string(), "ls", json!({}))]),
+            2 => answer(vec![call(&n.to_string(), "ls", json!({}))]),
+            _ => Message::ToolResult(result(&n.to_string(), &text, json!({"diff": text}))),
+        };
+        end(message, &entry)
+    });
+    let begin = Just(Event::MessageStart { message: Arc::new(answer(vec![])) });
+    let notice = words().prop_map(|text| Event::Notice { text });
+    prop_oneof![
+        6 => any_delta().prop_map(update),
+        4 => any_tool_event(),
+        3 => message,
+        1 => begin,
+        1 => notice,
+        1 => Just(Event::MessageDiscarded),
+    ]
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        8 => any_event().prop_map(|event| Step::Event(Box::new(event))),
+        2 => (-40i32..40).prop_map(Step::Scroll),
+        1 => Just(Step::Tools),
+        1 => Just(Step::Thinking),
+        1 => Just(Step::Previous),
+        1 => Just(Step::Next),
+        1 => Just(Step::Top),
+        1 => Just(Step::Bottom),
+        4 => (0u16..60, 0u16..20).prop_map(|(width, height)| Step::Screen(width, height)),
+    ]
+}
+
+fn take(transcript: &mut Transcript, step: &Step) {
+    match step {
+        Step::Event(event) => {
+            transcript.apply(event);
+        }
+        Step::Scroll(rows) => transcript.scroll(*rows),
+        Step::Tools => transcript.toggle_tools(),
+        Step::Thinking => transcript.toggle_thinking(),
+        Step::Previous => transcript.previous_prompt(),
+        Step::Next => transcript.next_prompt(),
+        Step::Top => transcript.to_top(),
+        Step::Bottom => transcript.to_bottom(),
+        Step::Screen(width, height) => {
+            screen(transcript, *width, *height);
+            let jobs = transcript.take_jobs();
+            jobs.into_iter().map(HighlightJob::run).for_each(|done| transcript.highlighted(done));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 200, ..ProptestConfig::default() })]
+    #[test]
+    fn whatever_happened_nothing_stale_is_shown(steps in prop::collection::vec(any_step(), 0..40)) {
+        let (mut used, mut fresh) = (Transcript::new(), Transcript::new());
+        for step in &steps {
+            take(&mut used, step);
+            // The fresh one hears the same but is never laid out before the end.
+            if matches!(step, Step::Event(_) | Step::Tools | Step::Thinking) {
+                take(&mut fresh, step);
+            }
+        }
+        used.to_bottom();
+        fresh.to_bottom();
+        prop_assert_eq!(screen(&mut used, 33, 200), screen(&mut fresh, 33, 200));
     }
 }

@@ -181,10 +181,7 @@ impl Transcript {
                 true
             }
             Event::MessageStart { message } => match message.as_ref() {
-                Message::Assistant(_) => {
-                    self.begin();
-                    false
-                }
+                Message::Assistant(_) => self.begin(),
                 _ => false,
             },
             Event::MessageUpdate { assistant_message_event } => self.delta(assistant_message_event),

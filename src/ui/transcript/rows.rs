@@ -21,6 +21,8 @@ use super::{Folds, ToolFold, cards};
 
 /// Lines of a prompt that are shown: a pasted file must not bury the conversation.
 const MAX_PROMPT: usize = 200;
+/// Bytes of a prompt that are laid out.
+const MAX_PROMPT_BYTES: usize = 64 * 1024;
 /// Bytes of a failure's text that are shown.
 const MAX_FAILURE: usize = 4096;
 /// Below this width the margins go.
@@ -140,7 +142,14 @@ fn said(parts: &[Part], bar: &Span<'static>, width: usize, theme: &Theme) -> Vec
     let bar = if width < MIN_WIDTH { Span::default() } else { bar.clone() };
     let room = width - swidth(&bar.content);
     let text = plain_text(parts);
-    let mut runs = vec![Run::new(sanitize(text.trim_end()), theme.text)];
+    let text = text.trim_end();
+    let shown = &text[..text.floor_char_boundary(MAX_PROMPT_BYTES)];
+    let mut runs = vec![Run::new(sanitize(shown), theme.text)];
+    if shown.len() < text.len() {
+        let more = text.len() - shown.len();
+        let label = format!("\n{} {more} more bytes", theme.marks().ellipsis);
+        runs.push(Run::new(label, theme.muted));
+    }
     for part in parts {
         if let Part::Image { data, mime_type } = part {
             let gap = if runs[0].text.is_empty() { "" } else { "\n" };
