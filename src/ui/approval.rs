@@ -183,11 +183,14 @@ fn body(call: &HeldCall, width: u16, theme: &Theme) -> (Vec<Line<'static>>, bool
         Some(Display::Diff { diff, .. }) if diff.lines().any(|line| line.len() > LINE_BYTES) => {
             text(diff);
         }
-        Some(Display::Diff { diff, .. }) => lines = crate::ui::diff::lines(diff, width, theme),
-        Some(Display::Terminal { output, .. }) => text(output),
-        Some(Display::Text(body) | Display::Listing(body)) => text(body),
-        Some(Display::Image { mime_type, .. }) => text(&format!("image, {mime_type}")),
-        None => match call.arguments.get("command").and_then(serde_json::Value::as_str) {
+        Some(Display::Diff { diff, .. }) if !diff.trim().is_empty() => {
+            lines = crate::ui::diff::lines(diff, width, theme);
+        }
+        Some(
+            Display::Terminal { output: body, .. } | Display::Text(body) | Display::Listing(body),
+        ) if !body.trim().is_empty() => text(body),
+        // Without a preview the arguments themselves are what must be read.
+        _ => match call.arguments.get("command").and_then(serde_json::Value::as_str) {
             Some(command) => text(command),
             None => text(&serde_json::to_string_pretty(&call.arguments).unwrap_or_default()),
         },

@@ -105,13 +105,17 @@ fn paint(
         Kind::Skipped => (" ", theme.muted, theme.muted),
     };
     let shown = clip(row.text);
-    let runs = match partner.and_then(|partner| differing(shown, clip(partner.text))) {
+    let mut runs = match partner.and_then(|partner| differing(shown, clip(partner.text))) {
         Some((from, to)) => [(0..from, base), (from..to, part), (to..shown.len(), base)]
             .into_iter()
             .map(|(range, style)| Run::new(sanitize(&shown[range]), style))
-            .collect(),
+            .collect::<Vec<_>>(),
         None => vec![Run::new(sanitize(shown), base)],
     };
+    if shown.len() < row.text.len() {
+        let more = row.text.len() - shown.len();
+        runs.push(Run::new(format!("{} {more} more bytes", theme.marks().ellipsis), theme.muted));
+    }
     let full = digits + 3;
     let margin = if width >= full + MIN_TEXT { full } else { 2.min(width.saturating_sub(1)) };
     let mut lines = wrap_runs(&runs, width.saturating_sub(margin), Break::Cells);

@@ -12,7 +12,7 @@ use crate::ports::FileSystem;
 use crate::ui::composer::HISTORY_MAX;
 
 /// A longer draft is not kept: it came from a paste, and the file is rewritten while typing.
-const DRAFT_BYTES: usize = 4 * 1024 * 1024;
+const DRAFT_BYTES: usize = 16 * 1024 * 1024;
 /// A longer prompt is not remembered: it came from a paste and would be loaded at every start.
 const PROMPT_BYTES: usize = 64 * 1024;
 /// A history file beyond this was not written by us; it is left alone.

@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use crossterm::event::{Event as Input, EventStream};
@@ -17,7 +18,7 @@ use crate::harness::{Event, Handle, Open, Snapshot, Subscription, Update};
 use crate::message::EntryId;
 use crate::ports::{Clock, Disk, SystemClock};
 use crate::ui::action::{Action, Effect};
-use crate::ui::input;
+use crate::ui::input::Reader;
 use crate::ui::keep::Keep;
 use crate::ui::layout::measure;
 use crate::ui::signals::{Signals, watch_over};
@@ -74,6 +75,7 @@ pub(super) struct Loop {
     pub(super) keep: Keep,
     /// `None` while the terminal is lent to another program.
     pub(super) input: Option<EventStream>,
+    reader: Reader,
     /// Work under way; what comes of it becomes an action.
     pub(super) answers: FuturesUnordered<BoxFuture<'static, Option<Action>>>,
     /// The last write of a kept file; the next one waits for it, so none overtakes another.
@@ -112,6 +114,7 @@ pub async fn run(options: Options, handle: Handle, open: Open) -> anyhow::Result
         open,
         keep: Keep::new(Arc::new(Disk), options.state_dir.clone(), options.project.clone()),
         input: Some(EventStream::new()),
+        reader: Reader::default(),
         answers: FuturesUnordered::new(),
         writing: None,
         exit: None,
@@ -187,7 +190,7 @@ impl Loop {
                     }
                 },
                 event = next_input(&mut self.input) => match event {
-                    Some(Ok(event)) => self.take_input(&event),
+                    Some(Ok(event)) => self.take_input(&event).await,
                     // The terminal is gone: nobody can be asked or told anything any more.
                     Some(Err(_)) | None => {
                         signals.code = Some(129);
@@ -236,13 +239,15 @@ impl Loop {
         self.screen.draw(|frame| view(state, frame))
     }
 
-    /// The event and all that wait behind it.
-    fn take_input(&mut self, first: &Input) -> Vec<Action> {
-        let mut actions: Vec<Action> = input::action(first).into_iter().collect();
+    /// The event and all that wait behind it. They are polled as this task: the input stream keeps
+    /// the first waker it sees, and a waker of nobody would let it sleep for ever.
+    async fn take_input(&mut self, first: &Input) -> Vec<Action> {
+        let now = SystemClock.now_ms();
+        let mut actions: Vec<Action> = self.reader.action(first, now).into_iter().collect();
         while actions.len() < BATCH {
-            let next = self.input.as_mut().and_then(|input| input.next().now_or_never());
-            let Some(Some(Ok(event))) = next else { break };
-            actions.extend(input::action(&event));
+            let Some(input) = &mut self.input else { break };
+            let Poll::Ready(Some(Ok(event))) = futures_util::poll!(input.next()) else { break };
+            actions.extend(self.reader.action(&event, now));
         }
         actions
     }

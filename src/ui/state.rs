@@ -54,6 +54,13 @@ pub struct SessionFacts {
     pub tokens: Tokens,
 }
 
+impl SessionFacts {
+    /// Whether the built-in model answers, which is no model.
+    pub fn is_demo(&self) -> bool {
+        self.model.split('/').next() == Some("demo")
+    }
+}
+
 /// Tokens and cost.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tokens {

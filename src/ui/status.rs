@@ -12,6 +12,9 @@ use crate::ui::view::row;
 const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const ASCII_SPINNER: [&str; 4] = ["|", "/", "-", "\\"];
 
+/// Columns between two parts of the row.
+const GAP: usize = 3;
+
 /// Paints the row: on the left the state, then numbers, then hints, as far as they fit.
 pub(super) fn paint(state: &State, frame: &mut Frame<'_>) {
     let theme = &state.look.theme;
@@ -21,20 +24,16 @@ pub(super) fn paint(state: &State, frame: &mut Frame<'_>) {
         (text, true) => (text, theme.warn),
         (text, false) => (text, theme.text),
     };
-    let left = one_line(&format!(" {left}"), width);
+    let left = format!(" {}", one_line(&left, width.saturating_sub(1)));
+    let tokens = &state.session.tokens;
     let mut rest = width.saturating_sub(swidth(&left));
-    let hints = "ctrl+x menu · ? help ";
     let mut right = String::new();
-    for part in [hints.to_owned(), numbers(&state.session.tokens, true)] {
-        if !part.is_empty() && swidth(&part) + 3 <= rest {
-            rest -= swidth(&part) + 3;
-            right = if right.is_empty() { part } else { format!("{part}   {right}") };
-        } else if !part.is_empty() {
-            let short = numbers(&state.session.tokens, false);
-            if !right.is_empty() && !short.is_empty() && swidth(&short) + 3 <= rest {
-                rest -= swidth(&short) + 3;
-                right = format!("{short}   {right}");
-            }
+    let numbers = [numbers(tokens, true), numbers(tokens, false), share(tokens)];
+    for choices in [&["ctrl+x menu · ? help ".to_owned()][..], &numbers] {
+        let fits = |text: &&String| !text.is_empty() && swidth(text) + GAP <= rest;
+        if let Some(text) = choices.iter().find(fits) {
+            rest -= swidth(text) + GAP;
+            right = if right.is_empty() { text.clone() } else { format!("{text}   {right}") };
         }
     }
     let gap = width.saturating_sub(swidth(&left) + swidth(&right));
@@ -107,10 +106,10 @@ fn short_model(model: &str) -> String {
 /// Context, tokens and cost; `long` with the sums.
 fn numbers(tokens: &Tokens, long: bool) -> String {
     let mut parts = Vec::new();
-    if tokens.window > 0 && tokens.context > 0 {
-        let percent = tokens.context.saturating_mul(100) / tokens.window;
+    let share = share(tokens);
+    if !share.is_empty() {
         let (used, window) = (thousands(tokens.context), thousands(tokens.window));
-        parts.push(format!("ctx {percent}% {used}/{window}"));
+        parts.push(format!("{share} {used}/{window}"));
     }
     if long && tokens.input.saturating_add(tokens.output) > 0 {
         parts.push(format!("↑{} ↓{}", thousands(tokens.input), thousands(tokens.output)));
@@ -123,6 +122,14 @@ fn numbers(tokens: &Tokens, long: bool) -> String {
         parts.push(format!("${:.2}", tokens.cost));
     }
     parts.join(" · ")
+}
+
+/// How much of the context window is used; empty when it is not known.
+fn share(tokens: &Tokens) -> String {
+    if tokens.window == 0 || tokens.context == 0 {
+        return String::new();
+    }
+    format!("ctx {}%", tokens.context.saturating_mul(100) / tokens.window)
 }
 
 /// 950, 8.4k, 84k, 1.2M.

@@ -21,6 +21,7 @@ use crossterm::terminal::{
 };
 use crossterm::{cursor, execute, queue};
 use ratatui::backend::CrosstermBackend;
+use ratatui::layout::Rect;
 
 use crate::text::sanitize::one_line;
 
@@ -94,7 +95,9 @@ impl Screen {
     pub(crate) fn retake(&mut self) -> io::Result<()> {
         give_back();
         enter(self.mouse)?;
-        self.terminal.clear()
+        // `clear` would ask the terminal where the cursor is and wait for an answer.
+        let (columns, rows) = self.size()?;
+        self.terminal.resize(Rect::new(0, 0, columns, rows))
     }
 
     /// Sets the window's title.

@@ -120,7 +120,7 @@ fn header(state: &State, frame: &mut Frame<'_>) {
         left.push(Span::styled("  read-only", theme.warn));
     }
     let model = one_line(&session.model, NAME_COLUMNS);
-    let demo = if session.model.starts_with("demo/") { " (offline demo)" } else { "" };
+    let demo = if session.is_demo() { " (offline demo)" } else { "" };
     let unknown = if session.model_known || session.model.is_empty() { "" } else { "?" };
     let right = vec![Span::styled(
         format!(

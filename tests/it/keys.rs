@@ -299,6 +299,44 @@ fn a_long_call_is_answered_only_after_its_last_line_was_seen() {
 }
 
 #[test]
+fn a_call_without_a_preview_shows_its_arguments() {
+    for preview in [None, Some(Display::Text(String::new()))] {
+        let mut ui = Ui::new(80, 24);
+        let mut call = (*held(0, "post", "send", Display::Text(String::new()))).clone();
+        call.arguments = json!({"url": "http://example.test/secret"});
+        call.preview = preview;
+        ui.turn().event(Event::ApprovalRequested { held: call.into() });
+        assert!(ui.screen().contains("http://example.test/secret"));
+    }
+}
+
+#[test]
+fn the_tail_of_a_padded_command_must_be_seen() {
+    let mut ui = Ui::new(60, 15);
+    let line = format!("ls {}; touch P", "x ".repeat(350));
+    let call = held(0, "bash", &line, Display::Text(line.clone()));
+    ui.turn().event(Event::ApprovalRequested { held: call }).keys("<tab>").wait(1_000);
+    assert!(!ui.screen().contains("touch P"));
+    assert_eq!(ui.keys("y").commands(), []);
+    for _ in 0..10 {
+        if !ui.screen().contains("touch P") {
+            ui.keys("<tab>").screen();
+        }
+    }
+    assert!(ui.screen().contains("touch P"));
+    assert_eq!(ui.wait(400).keys("y").commands().len(), 1);
+}
+
+#[test]
+fn blanks_hide_nothing() {
+    let mut ui = Ui::new(60, 15);
+    let line = format!("ls{}; touch P", " ".repeat(700));
+    let call = held(0, "bash", &line, Display::Text(line.clone()));
+    ui.turn().event(Event::ApprovalRequested { held: call });
+    assert!(ui.screen().contains("touch P"));
+}
+
+#[test]
 fn a_screen_too_small_for_the_card_answers_nothing() {
     let mut ui = Ui::new(80, 24);
     let call = held(0, "bash", "ls", Display::Text("ls".into()));

@@ -60,6 +60,11 @@ fn lists_keep_their_numbers_and_tasks_their_boxes() {
 }
 
 #[test]
+fn an_alert_keeps_its_kind() {
+    assert_eq!(shown("> [!WARNING]\n> mind", 20), ["▎ Warning", "▎ ", "▎ mind"]);
+}
+
+#[test]
 fn an_address_is_shown_once_and_a_link_with_its_target() {
     assert_eq!(shown("[docs](http://x.io/d)", 40), ["docs (http://x.io/d)"]);
     assert_eq!(shown("<http://x.io> <me@x.io>", 40), ["http://x.io me@x.io"]);
@@ -138,9 +143,21 @@ fn entities_cannot_smuggle_controls() {
 
 #[test]
 fn hostile_nesting_and_size_cost_little() {
-    for source in
-        ["> ".repeat(20_000), "- ".repeat(5_000), "[".repeat(20_000), "*a ".repeat(20_000)]
-    {
+    let nested =
+        |open: &str, close: &str| format!("{}x{}", open.repeat(9_000), close.repeat(9_000));
+    for source in [
+        "> ".repeat(20_000),
+        "- ".repeat(5_000),
+        "[".repeat(20_000),
+        "*a ".repeat(20_000),
+        nested("*a ", " b*"),
+        nested("![", "](http://x.io)"),
+        nested("<b>", "</b>"),
+        format!("[a]: http://{}\n\n{}", "x".repeat(20_000), "[a] ".repeat(9_000)),
+        "e\u{301}".repeat(20_000),
+        "\u{301}".repeat(20_000),
+        "\t".repeat(20_000),
+    ] {
         for width in [1, 7, 80] {
             assert!(
                 render(&source, width, &Theme::default(), &Plain)

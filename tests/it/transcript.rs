@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use harness_tui::harness::{CallKey, Event, Failure, HeldCall, TurnStatus};
+use harness_tui::harness::{CallKey, Event, Failure, HeldCall, RunningCall, TurnStatus};
 use harness_tui::message::{
     AssistantMessage, BashExecution, Delta, Display, EntryId, Message, Part, SessionId, StopReason,
     ToolCall, ToolResultMessage, TurnId,
@@ -13,6 +13,8 @@ use harness_tui::ui::highlight::HighlightJob;
 use harness_tui::ui::theme::Theme;
 use harness_tui::ui::transcript::Transcript;
 use proptest::prelude::*;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 use ratatui::text::Line;
 use serde_json::{Value, json};
 
@@ -86,9 +88,12 @@ fn text(lines: &[Line<'_>]) -> Vec<String> {
 fn screen(transcript: &mut Transcript, width: u16, height: u16) -> Vec<String> {
     transcript.layout(width, height, &Theme::default());
     assert!(transcript.visible().len() <= usize::from(height));
+    // Measured by us and painted by the screen library, a line must end in the same column.
+    let mut painted = Buffer::empty(Rect::new(0, 0, 300, 1));
     for line in transcript.visible() {
         let cells: usize = line.spans.iter().map(|span| swidth(&span.content)).sum();
         assert!(cells <= usize::from(width.max(1)), "{cells} > {width}: {line:?}");
+        assert_eq!(usize::from(painted.set_line(0, 0, line, 300).0), cells, "{line:?}");
     }
     text(transcript.visible())
 }
@@ -149,7 +154,7 @@ fn folds_go_from_preview_over_full_to_one_line() {
     transcript.toggle_tools();
     transcript.toggle_thinking();
     let full = screen(&mut transcript, 48, 400);
-    assert!(full.contains(&"  in auth.rs".into()));
+    assert!(full.contains(&"where is it? in auth.rs".into()));
     assert_eq!(full.iter().filter(|line| *line == "  line").count(), 120);
     transcript.toggle_tools();
     transcript.toggle_thinking();
@@ -159,8 +164,8 @@ fn folds_go_from_preview_over_full_to_one_line() {
     assert_eq!(screen(&mut transcript, 48, 400).len(), 20);
 }
 
-#[test]
-fn other_kinds_have_their_cards() {
+/// A branch with one of each kind that is no plain message.
+fn other_kinds() -> Branch {
     let shell = BashExecution {
         command: "ls -l".into(),
         output: "a\nb\n".into(),
@@ -172,7 +177,7 @@ fn other_kinds_have_their_cards() {
         error_message: Some("the server\u{1b}[2J said 529".into()),
         ..AssistantMessage::default()
     };
-    let mut transcript = Branch::default()
+    Branch::default()
         .user("hi")
         .message(Message::BashExecution(shell))
         .body(Body::Compaction {
@@ -197,7 +202,11 @@ fn other_kinds_have_their_cards() {
             details: None,
         })
         .message(Message::Assistant(failed))
-        .open();
+}
+
+#[test]
+fn other_kinds_have_their_cards() {
+    let mut transcript = other_kinds().open();
     let error = Failure {
         kind: "rate_limited",
         message: "too many requests".into(),
@@ -215,7 +224,7 @@ fn other_kinds_have_their_cards() {
             "",
             "▸ compaction · was 1200 tokens   2 lines",
             "",
-            "▌from a program",
+            "▎from a program",
             "",
             "✘ error: the server␛[2J said 529",
         ]
@@ -260,6 +269,19 @@ fn stream_call(transcript: &mut Transcript) {
     }
 }
 
+fn held() -> HeldCall {
+    HeldCall {
+        key: key(0),
+        tool: "bash".into(),
+        arguments: json!({}),
+        summary: "make".into(),
+        reason: String::new(),
+        hash: String::new(),
+        preview: Some(Display::Diff { diff: "+1 x".into(), first_changed_line: None }),
+        since: 0,
+    }
+}
+
 #[test]
 fn a_call_is_followed_from_its_first_letter_to_its_result() {
     let mut transcript = Transcript::new();
@@ -271,17 +293,7 @@ fn a_call_is_followed_from_its_first_letter_to_its_result() {
     assert_eq!(last(&mut transcript), ["▸ bash make                      waiting"]);
     let content = vec![call("1", "bash", json!({"command": "make"}))];
     transcript.apply(&end(answer(content), "a"));
-    let held = HeldCall {
-        key: key(0),
-        tool: "bash".into(),
-        arguments: json!({}),
-        summary: "make".into(),
-        reason: String::new(),
-        hash: String::new(),
-        preview: Some(Display::Diff { diff: "+1 x".into(), first_changed_line: None }),
-        since: 0,
-    };
-    transcript.apply(&Event::ApprovalRequested { held: Arc::new(held) });
+    transcript.apply(&Event::ApprovalRequested { held: Arc::new(held()) });
     assert_eq!(last(&mut transcript), ["‖ bash make                  +1 −0  held", "  1 + x"]);
     transcript.apply(&Event::ApprovalResolved { key: key(0), allowed: true });
     transcript.apply(&Event::ToolExecutionStart {
@@ -387,6 +399,36 @@ fn a_reader_that_joins_late_goes_on_with_what_had_streamed() {
     transcript.resume_partial(&[thinking("hm"), Part::text("one ")]);
     transcript.apply(&update(Delta::TextDelta { index: 1, delta: "two".into() }));
     assert_eq!(screen(&mut transcript, 40, 9)[4..], ["one two"]);
+    let mut transcript =
+        Branch::default().answer(vec![call("1", "bash", json!({"command": "make"}))]).open();
+    assert_eq!(screen(&mut transcript, 40, 9), ["▸ bash make                    no result"]);
+    transcript.resume_held(&[Arc::new(held())]);
+    assert_eq!(screen(&mut transcript, 40, 9)[0], "‖ bash make                  +1 −0  held");
+    let output = Arc::from("out");
+    let call =
+        RunningCall { key: key(0), tool: "bash".into(), summary: String::new(), output, since: 0 };
+    transcript.resume_running(&[call]);
+    assert_eq!(
+        screen(&mut transcript, 40, 9),
+        ["▶ bash make                      running", "  out"]
+    );
+}
+
+#[test]
+fn a_stored_result_before_the_end_of_its_execution_is_the_same_card() {
+    let mut transcript =
+        Branch::default().answer(vec![call("1", "bash", json!({"command": "make"}))]).open();
+    let done = result("1", "8", json!({"exitCode": 0}));
+    assert!(transcript.apply(&end(Message::ToolResult(done.clone()), "r")));
+    let finished = screen(&mut transcript, 40, 9);
+    assert!(!transcript.apply(&Event::ToolExecutionEnd {
+        key: key(0),
+        tool_call_id: "1".into(),
+        tool_name: "bash".into(),
+        result: Arc::new(done),
+        is_error: false,
+    }));
+    assert_eq!(screen(&mut transcript, 40, 9), finished);
 }
 
 fn long(prompts: usize) -> Branch {
@@ -571,5 +613,128 @@ proptest! {
         let mut loaded = Branch::default().user("go").answer(content).open();
         loaded.layout(30, 50, &Theme::default());
         prop_assert_eq!(streamed.visible(), loaded.visible());
+    }
+}
+
+/// What can happen to a transcript, in any order and with any ids.
+#[derive(Debug, Clone)]
+enum Step {
+    Event(Box<Event>),
+    Scroll(i32),
+    Tools,
+    Thinking,
+    Previous,
+    Next,
+    Top,
+    Bottom,
+    Screen(u16, u16),
+}
+
+fn any_delta() -> impl Strategy<Value = Delta> {
+    (0usize..3, words(), 0..8).prop_map(|(index, delta, which)| match which {
+        0 => Delta::TextStart { index },
+        1 => Delta::ThinkingStart { index },
+        2 => Delta::ToolcallStart { index, id: index.to_string(), name: delta },
+        3 => Delta::ToolcallDelta { index, delta },
+        4 => Delta::ToolcallEnd { index },
+        5 => Delta::ThinkingEnd { index, signature: None, redacted: true },
+        6 => Delta::ThinkingDelta { index, delta },
+        _ => Delta::TextDelta { index, delta },
+    })
+}
+
+fn any_tool_event() -> impl Strategy<Value = Event> {
+    (0u32..3, words(), 0..5).prop_map(|(n, text, which)| match which {
+        0 => Event::ToolExecutionStart {
+            key: key(n),
+            tool_call_id: n.to_string(),
+            tool_name: text.clone(),
+            args: json!({}),
+            summary: text,
+        },
+        1 => Event::ToolExecutionUpdate { key: key(n), partial_result: text.into() },
+        2 => Event::ApprovalRequested { held: Arc::new(held()) },
+        3 => Event::ApprovalResolved { key: key(n), allowed: false },
+        _ => Event::ToolExecutionEnd {
+            key: key(n),
+            tool_call_id: n.to_string(),
+            tool_name: text.clone(),
+            result: Arc::new(result(&n.to_string(), &text, json!({"exitCode": n}))),
+            is_error: false,
+        },
+    })
+}
+
+fn any_event() -> impl Strategy<Value = Event> {
+    let message = (0u32..3, words(), "[a-f]", 0..4).prop_map(|(n, text, entry, which)| {
+        let message = match which {
+            0 => Message::user(text, 0),
+            1 => answer(vec![Part::text(text), call(&n.to_string(), "ls", json!({}))]),
+            2 => answer(vec![call(&n.to_string(), "ls", json!({}))]),
+            _ => Message::ToolResult(result(&n.to_string(), &text, json!({"diff": text}))),
+        };
+        end(message, &entry)
+    });
+    let begin = Just(Event::MessageStart { message: Arc::new(answer(vec![])) });
+    let notice = words().prop_map(|text| Event::Notice { text });
+    prop_oneof![
+        6 => any_delta().prop_map(update),
+        4 => any_tool_event(),
+        3 => message,
+        1 => begin,
+        1 => notice,
+        1 => Just(Event::MessageDiscarded),
+    ]
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        8 => any_event().prop_map(|event| Step::Event(Box::new(event))),
+        2 => (-40i32..40).prop_map(Step::Scroll),
+        1 => Just(Step::Tools),
+        1 => Just(Step::Thinking),
+        1 => Just(Step::Previous),
+        1 => Just(Step::Next),
+        1 => Just(Step::Top),
+        1 => Just(Step::Bottom),
+        4 => (0u16..60, 0u16..20).prop_map(|(width, height)| Step::Screen(width, height)),
+    ]
+}
+
+fn take(transcript: &mut Transcript, step: &Step) {
+    match step {
+        Step::Event(event) => {
+            transcript.apply(event);
+        }
+        Step::Scroll(rows) => transcript.scroll(*rows),
+        Step::Tools => transcript.toggle_tools(),
+        Step::Thinking => transcript.toggle_thinking(),
+        Step::Previous => transcript.previous_prompt(),
+        Step::Next => transcript.next_prompt(),
+        Step::Top => transcript.to_top(),
+        Step::Bottom => transcript.to_bottom(),
+        Step::Screen(width, height) => {
+            screen(transcript, *width, *height);
+            let jobs = transcript.take_jobs();
+            jobs.into_iter().map(HighlightJob::run).for_each(|done| transcript.highlighted(done));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 200, ..ProptestConfig::default() })]
+    #[test]
+    fn whatever_happened_nothing_stale_is_shown(steps in prop::collection::vec(any_step(), 0..40)) {
+        let (mut used, mut fresh) = (Transcript::new(), Transcript::new());
+        for step in &steps {
+            take(&mut used, step);
+            // The fresh one hears the same but is never laid out before the end.
+            if matches!(step, Step::Event(_) | Step::Tools | Step::Thinking) {
+                take(&mut fresh, step);
+            }
+        }
+        used.to_bottom();
+        fresh.to_bottom();
+        prop_assert_eq!(screen(&mut used, 33, 200), screen(&mut fresh, 33, 200));
     }
 }

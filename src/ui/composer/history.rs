@@ -14,6 +14,10 @@ pub struct History {
 }
 
 impl History {
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
     /// Takes over what earlier runs stored, oldest first.
     pub fn load(&mut self, entries: Vec<String>) {
         self.walk = None;

@@ -57,7 +57,7 @@ pub struct Document {
     jobs: Vec<HighlightJob>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Laid {
     range: Range<usize>,
     key: u64,
@@ -87,7 +87,8 @@ impl Document {
             self.frame = frame;
         }
         let mut pass = Pass { source: shown, width, theme, code, open, jobs: Vec::new() };
-        let result = catch_unwind(AssertUnwindSafe(|| pass.run(&self.blocks)));
+        let old = std::mem::take(&mut self.blocks);
+        let result = catch_unwind(AssertUnwindSafe(|| pass.run(old)));
         self.jobs.append(&mut pass.jobs);
         self.blocks = result.unwrap_or_else(|_| {
             let runs = [Run::new(sanitize(shown), theme.text)];
@@ -135,17 +136,18 @@ struct Found<'s> {
 }
 
 impl<'a> Pass<'a> {
-    fn run(&mut self, old: &[Laid]) -> Vec<Laid> {
-        let (kept, from) = self.stable(old);
-        let mut laid: Vec<Laid> = old[..kept].to_vec();
-        let found = self.parse(from, kept, old);
+    fn run(&mut self, mut laid: Vec<Laid>) -> Vec<Laid> {
+        let (kept, from) = self.stable(&laid);
+        let old = laid.split_off(kept);
+        let found = self.parse(from, &old);
         let total = found.len();
+        let mut old = old.into_iter();
         for (index, block) in found.into_iter().enumerate() {
             let growing = self.open && index + OPEN_BLOCKS >= total;
-            match old.get(laid.len()) {
+            match old.next() {
                 // No events were kept because the old lines still hold.
                 Some(old) if block.events.is_empty() => {
-                    laid.push(Laid { range: block.range, ..old.clone() });
+                    laid.push(Laid { range: block.range, ..old });
                 }
                 _ => laid.push(self.lay(block, laid.is_empty(), growing)),
             }
@@ -176,7 +178,7 @@ impl<'a> Pass<'a> {
         !block.cut && !block.waits.iter().any(|key| self.code.knows(*key))
     }
 
-    fn parse(&self, from: usize, kept: usize, old: &[Laid]) -> Vec<Found<'a>> {
+    fn parse(&self, from: usize, old: &[Laid]) -> Vec<Found<'a>> {
         let source: &'a str = self.source;
         let text = &source[from..];
         let mut events = Parser::new_ext(text, options()).into_offset_iter();
@@ -189,7 +191,7 @@ impl<'a> Pass<'a> {
                 let first = from == 0 && found.is_empty();
                 let range = from + line_start(text, range.start)..from + range.end;
                 let key = self.key(&range, definitions, first);
-                let known = old.get(kept + found.len());
+                let known = old.get(found.len());
                 wanted = known.is_none_or(|known| known.key != key || !self.holds(known));
                 found.push(Found { range, key, events: Vec::new() });
             }

@@ -2,7 +2,9 @@
 //!
 //! The tree is bounded in depth: what nests deeper is shown flat, so hostile nesting costs nothing.
 
-use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Tag, TagEnd};
+use pulldown_cmark::{
+    Alignment, BlockQuoteKind, CodeBlockKind, Event, HeadingLevel, Options, Tag, TagEnd,
+};
 use ratatui::style::{Modifier, Style};
 
 use crate::text::sanitize::{one_line, sanitize};
@@ -11,6 +13,13 @@ use crate::ui::theme::Theme;
 
 /// Quotes and lists inside each other; at 3 cells each, deeper ones leave no room for text.
 const MAX_DEPTH: usize = 24;
+/// Emphasis and links inside each other; no text looks different beyond this.
+const MAX_MARKS: usize = 16;
+/// Cells of an address that are shown.
+const MAX_URL: usize = 1024;
+/// Bytes of addresses beside link texts in one top-level block: one definition can be referred to
+/// any number of times, and would be shown each time.
+const MAX_URLS: usize = 64 * 1024;
 /// Cells of a language label.
 const MAX_LABEL: usize = 24;
 
@@ -52,6 +61,9 @@ pub(super) struct Builder<'t> {
     flat: usize,
     inline: Inline,
     marks: Vec<Mark>,
+    /// Marks that are open but too deep to be kept.
+    unmarked: usize,
+    urls: usize,
     leaf: Leaf,
 }
 
@@ -71,9 +83,10 @@ enum Leaf {
     Html(String),
 }
 
-enum Mark {
-    Style(Style),
-    Link { url: String, from: usize },
+struct Mark {
+    style: Style,
+    /// The address of a link and where its text begins.
+    link: Option<(String, usize)>,
 }
 
 impl<'t> Builder<'t> {
@@ -85,6 +98,8 @@ impl<'t> Builder<'t> {
             flat: 0,
             inline: Vec::new(),
             marks: Vec::new(),
+            unmarked: 0,
+            urls: 0,
             leaf: Leaf::Text,
         }
     }
@@ -140,7 +155,7 @@ impl<'t> Builder<'t> {
             Tag::Heading { level, .. } => {
                 self.flush();
                 self.leaf = Leaf::Heading(level);
-                self.marks.push(Mark::Style(self.theme.heading));
+                self.mark(self.theme.heading, None);
             }
             Tag::CodeBlock(kind) => {
                 self.flush();
@@ -154,7 +169,7 @@ impl<'t> Builder<'t> {
                 self.flush();
                 self.leaf = Leaf::Html(String::new());
             }
-            Tag::BlockQuote(_) => self.open(Frame::Quote(Vec::new())),
+            Tag::BlockQuote(kind) => self.quote(kind),
             Tag::List(start) => {
                 self.open(Frame::List { start, loose: false, items: Vec::new() });
             }
@@ -171,9 +186,9 @@ impl<'t> Builder<'t> {
                     rows.push(Vec::new());
                 }
             }
-            Tag::Emphasis => self.mark(Modifier::ITALIC),
-            Tag::Strong => self.mark(Modifier::BOLD),
-            Tag::Strikethrough => self.mark(Modifier::CROSSED_OUT),
+            Tag::Emphasis => self.modify(Modifier::ITALIC),
+            Tag::Strong => self.modify(Modifier::BOLD),
+            Tag::Strikethrough => self.modify(Modifier::CROSSED_OUT),
             Tag::Link { dest_url, .. } => self.link(&dest_url, self.theme.link),
             Tag::Image { dest_url, .. } => {
                 self.text("image: ", self.theme.muted);
@@ -187,7 +202,7 @@ impl<'t> Builder<'t> {
         match tag {
             TagEnd::Paragraph | TagEnd::CodeBlock | TagEnd::HtmlBlock => self.flush(),
             TagEnd::Heading(_) => {
-                self.marks.pop();
+                self.unmark();
                 self.flush();
             }
             TagEnd::BlockQuote(_)
@@ -212,38 +227,68 @@ impl<'t> Builder<'t> {
                     _ => self.push(Block::Paragraph(cell)),
                 }
             }
-            TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => {
-                self.marks.pop();
-            }
-            TagEnd::Link | TagEnd::Image => self.end_link(),
+            TagEnd::Emphasis
+            | TagEnd::Strong
+            | TagEnd::Strikethrough
+            | TagEnd::Link
+            | TagEnd::Image => self.unmark(),
             _ => {}
         }
     }
 
-    fn mark(&mut self, modifier: Modifier) {
-        self.marks.push(Mark::Style(Style::new().add_modifier(modifier)));
+    /// An alert (`> [!NOTE]`) keeps its kind as a bold first line.
+    fn quote(&mut self, kind: Option<BlockQuoteKind>) {
+        self.open(Frame::Quote(Vec::new()));
+        let title = match kind {
+            None => return,
+            Some(BlockQuoteKind::Note) => "Note",
+            Some(BlockQuoteKind::Tip) => "Tip",
+            Some(BlockQuoteKind::Important) => "Important",
+            Some(BlockQuoteKind::Warning) => "Warning",
+            Some(BlockQuoteKind::Caution) => "Caution",
+        };
+        let style = self.theme.warn.add_modifier(Modifier::BOLD);
+        self.push(Block::Paragraph(vec![Run::new(title, style)]));
+    }
+
+    fn modify(&mut self, modifier: Modifier) {
+        self.mark(Style::new().add_modifier(modifier), None);
     }
 
     fn link(&mut self, url: &str, style: Style) {
-        self.marks.push(Mark::Style(style));
-        let url = sanitize(url).into_owned();
-        self.marks.push(Mark::Link { url, from: self.inline.len() });
+        let url = one_line(url, MAX_URL);
+        self.mark(style, Some((url, self.inline.len())));
+    }
+
+    fn mark(&mut self, style: Style, link: Option<(String, usize)>) {
+        if self.unmarked > 0 || self.marks.len() >= MAX_MARKS {
+            self.unmarked += 1;
+        } else {
+            self.marks.push(Mark { style, link });
+        }
+    }
+
+    fn unmark(&mut self) {
+        if self.unmarked > 0 {
+            self.unmarked -= 1;
+        } else if let Some(Mark { link: Some((url, from)), .. }) = self.marks.pop() {
+            self.end_link(&url, from);
+        }
     }
 
     /// `text (url)`, unless the text already is the address.
-    fn end_link(&mut self) {
-        let link = self.marks.pop();
-        self.marks.pop();
-        if let Some(Mark::Link { url, from }) = link {
-            let shown: String =
-                self.inline.iter().skip(from).map(|run| run.text.as_str()).collect();
-            let bare = url.strip_prefix("mailto:").unwrap_or(&url);
-            let same = |address: &str| address == shown || address.trim_end_matches('/') == shown;
-            if shown.is_empty() {
-                self.text(&url, self.theme.link);
-            } else if !url.is_empty() && !same(&url) && !same(bare) {
-                self.text(&format!(" ({url})"), self.theme.muted);
-            }
+    fn end_link(&mut self, url: &str, from: usize) {
+        let shown: String = self.inline.iter().skip(from).map(|run| run.text.as_str()).collect();
+        let bare = url.strip_prefix("mailto:").unwrap_or(url);
+        let same = |address: &str| address == shown || address.trim_end_matches('/') == shown;
+        self.urls += url.len();
+        if self.urls > MAX_URLS {
+            return;
+        }
+        if shown.is_empty() {
+            self.text(url, self.theme.link);
+        } else if !url.is_empty() && !same(url) && !same(bare) {
+            self.text(&format!(" ({url})"), self.theme.muted);
         }
     }
 
@@ -251,10 +296,7 @@ impl<'t> Builder<'t> {
         let style = self
             .marks
             .iter()
-            .fold(self.theme.text, |base, mark| match mark {
-                Mark::Style(style) => base.patch(*style),
-                Mark::Link { .. } => base,
-            })
+            .fold(self.theme.text, |base, mark| base.patch(mark.style))
             .patch(style);
         let clean = sanitize(text);
         match self.inline.last_mut() {

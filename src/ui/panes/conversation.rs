@@ -37,7 +37,7 @@ pub(crate) fn paint(state: &State, frame: &mut Frame<'_>) {
 
 fn welcome(state: &State) -> Vec<Line<'static>> {
     let theme = &state.look.theme;
-    let demo = state.session.model.starts_with("demo/");
+    let demo = state.session.is_demo();
     let mut lines = vec![Line::styled("Welcome to harness-tui.", theme.accent), Line::default()];
     if demo {
         lines.push(Line::styled(

@@ -18,11 +18,12 @@ pub(super) struct Live {
 }
 
 impl Transcript {
-    /// An answer begins; what was left of another is void.
-    pub(super) fn begin(&mut self) {
-        self.discard();
+    /// An answer begins; what was left of another is void. True when something of it was shown.
+    pub(super) fn begin(&mut self) -> bool {
+        let gone = self.discard();
         self.intake.next_message();
         self.live = Some(Live::default());
+        gone
     }
 
     /// Shows what had streamed before this reader joined; deltas go on from there.

@@ -6,6 +6,7 @@
 //! view ([`Transcript::visible`]).
 
 mod block;
+mod calls;
 mod cards;
 mod ingest;
 mod live;

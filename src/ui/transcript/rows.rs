@@ -10,6 +10,7 @@ use crate::harness::Failure;
 use crate::message::{Part, plain_text};
 use crate::session::Body;
 use crate::text::sanitize::{one_line, sanitize};
+use crate::text::width::swidth;
 use crate::ui::highlight::{CodeLookup, HighlightJob, Plain};
 use crate::ui::markdown::{Document, Lines, render};
 use crate::ui::runs::{Break, Run, ends, prefix, truncated, wrap_runs};
@@ -20,8 +21,8 @@ use super::{Folds, ToolFold, cards};
 
 /// Lines of a prompt that are shown: a pasted file must not bury the conversation.
 const MAX_PROMPT: usize = 200;
-/// Lines of thinking that are shown when it is open.
-const MAX_THINKING: usize = 2000;
+/// Bytes of a prompt that are laid out.
+const MAX_PROMPT_BYTES: usize = 64 * 1024;
 /// Bytes of a failure's text that are shown.
 const MAX_FAILURE: usize = 4096;
 /// Below this width the margins go.
@@ -49,9 +50,11 @@ pub(super) struct Frame<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     fit: Option<Fit>,
-    pieces: Vec<Lines>,
-    height: usize,
+    /// Lines laid out as one piece, above those of the document.
+    head: Option<Lines>,
+    /// Text that may grow: Markdown, block by block.
     document: Document,
+    height: usize,
 }
 
 impl Rows {
@@ -62,11 +65,15 @@ impl Rows {
     /// The lines from `skip` on.
     pub(super) fn from(&self, skip: usize) -> impl Iterator<Item = &Line<'static>> {
         let mut skip = skip;
-        self.pieces.iter().flat_map(move |piece| {
+        self.pieces().flat_map(move |piece| {
             let here = skip.min(piece.len());
             skip -= here;
             piece[here..].iter()
         })
+    }
+
+    fn pieces(&self) -> impl Iterator<Item = &Lines> {
+        self.head.iter().chain(self.document.lines())
     }
 }
 
@@ -86,14 +93,20 @@ pub(super) fn lay(
     };
     let mut rows = block.rows.take().unwrap_or_default();
     if rows.fit != Some(fit) {
-        if let Kind::Text { text, .. } = &block.kind {
-            rows.document.update(text.as_str(), frame.width, frame.theme, code, live);
-            rows.pieces.clear();
-            rows.pieces.extend(rows.document.lines().cloned());
-        } else {
-            rows.pieces = vec![lines(&block.kind, frame).into()];
+        let (width, theme) = (frame.width, frame.theme);
+        match &block.kind {
+            Kind::Text { text, .. } => {
+                rows.document.update(text.as_str(), width, theme, code, live);
+            }
+            Kind::Thinking { text, redacted } => {
+                rows.head = Some(thinking(text.as_str(), *redacted, frame).into());
+                // Code in thoughts is not worth a job.
+                let shown = if frame.folds.thinking { text.as_str() } else { "" };
+                rows.document.update(shown, width, &thoughtful(theme), &Plain, live);
+            }
+            kind => rows.head = Some(lines(kind, frame).into()),
         }
-        rows.height = rows.pieces.iter().map(|piece| piece.len()).sum();
+        rows.height = rows.pieces().map(|piece| piece.len()).sum();
         rows.fit = Some(fit);
     }
     let jobs = rows.document.take_jobs();
@@ -104,9 +117,16 @@ pub(super) fn lay(
 fn lines(kind: &Kind, frame: &Frame<'_>) -> Vec<Line<'static>> {
     let (width, theme) = (frame.width, frame.theme);
     match kind {
-        Kind::Prompt(source) | Kind::Custom(source) => said(source.parts(), width, theme),
-        Kind::Text { text, .. } => render(text.as_str(), width, theme, &Plain),
-        Kind::Thinking { text, redacted } => thinking(text.as_str(), *redacted, frame),
+        Kind::Prompt(source) => {
+            let bar = Span::styled(theme.marks().user, theme.user);
+            said(source.parts(), &bar, width, theme)
+        }
+        // Another bar than the person's: a program must not seem to speak for them.
+        Kind::Custom(source) => {
+            let bar = Span::styled(theme.marks().quote, theme.muted);
+            said(source.parts(), &bar, width, theme)
+        }
+        Kind::Text { .. } | Kind::Thinking { .. } => Vec::new(),
         Kind::Tool(card) => cards::lines(card, frame),
         Kind::Shell(source) => {
             source.shell().map(|run| cards::shell(run, frame)).unwrap_or_default()
@@ -117,12 +137,19 @@ fn lines(kind: &Kind, frame: &Frame<'_>) -> Vec<Line<'static>> {
     }
 }
 
-/// What the person said, beside its bar.
-fn said(parts: &[Part], width: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let bar = if width < MIN_WIDTH { "" } else { theme.marks().user };
-    let room = width - bar.chars().count();
+/// What was said, beside its bar.
+fn said(parts: &[Part], bar: &Span<'static>, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let bar = if width < MIN_WIDTH { Span::default() } else { bar.clone() };
+    let room = width - swidth(&bar.content);
     let text = plain_text(parts);
-    let mut runs = vec![Run::new(sanitize(text.trim_end()), theme.text)];
+    let text = text.trim_end();
+    let shown = &text[..text.floor_char_boundary(MAX_PROMPT_BYTES)];
+    let mut runs = vec![Run::new(sanitize(shown), theme.text)];
+    if shown.len() < text.len() {
+        let more = text.len() - shown.len();
+        let label = format!("\n{} {more} more bytes", theme.marks().ellipsis);
+        runs.push(Run::new(label, theme.muted));
+    }
     for part in parts {
         if let Part::Image { data, mime_type } = part {
             let gap = if runs[0].text.is_empty() { "" } else { "\n" };
@@ -132,7 +159,6 @@ fn said(parts: &[Part], width: usize, theme: &Theme) -> Vec<Line<'static>> {
     }
     let mut lines = wrap_runs(&runs, room, Break::Words);
     bound(&mut lines, MAX_PROMPT, room, theme);
-    let bar = Span::styled(bar, theme.user);
     prefix(&mut lines, &bar, &bar);
     lines
 }
@@ -178,14 +204,12 @@ fn thinking(text: &str, redacted: bool, frame: &Frame<'_>) -> Vec<Line<'static>>
         _ => format!("thinking {dot} {count} lines"),
     };
     let head = format!("{} {label}", fold_mark(open, theme));
-    let mut lines = vec![truncated(vec![Span::styled(head, theme.muted)], width)];
-    if open {
-        let style = theme.muted.add_modifier(Modifier::ITALIC);
-        let mut inner = indented(&sanitize(text), style, width);
-        bound(&mut inner, MAX_THINKING, width, theme);
-        lines.append(&mut inner);
-    }
-    lines
+    vec![truncated(vec![Span::styled(head, theme.muted)], width)]
+}
+
+/// The theme of thoughts: their text steps back behind the answer.
+fn thoughtful(theme: &Theme) -> Theme {
+    Theme { text: theme.muted.add_modifier(Modifier::ITALIC), ..theme.clone() }
 }
 
 /// Wrapped text, two cells in.

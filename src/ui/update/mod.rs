@@ -82,7 +82,10 @@ fn visible(state: &mut State, action: Action) -> Vec<Effect> {
 
 /// What earlier runs kept comes under what was typed meanwhile.
 fn kept(state: &mut State, draft: &str, stash: Option<String>, history: Vec<String>) {
-    state.composer.history.load(history);
+    // After a change of session the list in memory is newer than the file.
+    if state.composer.history.is_empty() {
+        state.composer.history.load(history);
+    }
     if state.composer.stashed().is_none() {
         state.composer.set_stash(stash);
     }

@@ -208,7 +208,7 @@ pub fn chords(keys: &str) -> Vec<Chord> {
                 Some(Chord::plain(Key::Char(c)))
             }
         };
-        out.push(chord.unwrap_or_else(|| panic!("{keys} holds a key that is none")));
+        out.push(chord.expect("a key of the table's spelling"));
     }
     out
 }
