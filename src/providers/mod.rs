@@ -9,6 +9,7 @@ mod anthropic;
 mod anthropic_decode;
 pub mod catalogue;
 mod classify;
+mod connection;
 mod demo;
 mod demo_intent;
 mod demo_rules;
@@ -207,16 +208,4 @@ pub fn open(endpoint: &Endpoint) -> Result<Arc<dyn Provider>, ProviderError> {
         Kind::Demo => Arc::new(Demo),
         Kind::Script => Arc::new(Script::open(endpoint)?),
     })
-}
-#[derive(Debug, Clone)]
-pub struct RetryPolicy {
-    pub enabled: bool,
-    pub max_retries: u32,
-    pub base_delay: Duration,
-    pub max_delay: Duration,
-}
-impl RetryPolicy {
-    pub fn delay(&self, _: u32, _: Option<Duration>, _: f64) -> Duration {
-        self.base_delay
-    }
 }

@@ -1,1 +1,3 @@
 //! What several areas share: drivers, a mock server, a pseudo-terminal.
+
+pub(crate) mod mock;
