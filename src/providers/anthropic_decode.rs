@@ -188,7 +188,7 @@ impl Decoder for MessagesDecoder {
         if kind == "error" || named == "error" {
             return Err(self.tried.refused_in_stream(value.get("error").unwrap_or(&value)));
         }
-        if let Some(error) = value.get("error").filter(|error| error.is_object()) {
+        if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
             return Err(self.tried.refused_in_stream(error));
         }
         self.handle(kind, &value)

@@ -10,27 +10,24 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use futures_util::stream::{BoxStream, StreamExt, unfold};
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::HeaderMap;
 use reqwest::{Response, Url};
-use secrecy::ExposeSecret;
 use serde_json::Value;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::message::{AssistantMessage, Delta};
-use crate::ports::{Clock, SystemClock};
-use crate::providers::classify::{self, Tried};
+use crate::providers::classify::Tried;
+use crate::providers::connection::{Connection, refusal_body, wait_of};
 use crate::providers::http::{HttpClient, Secrets, transport_text};
 use crate::providers::sse::{Event, Events, Fault};
-use crate::providers::url::{Route, resolve, shown};
+use crate::providers::url::Route;
 use crate::providers::{
     Endpoint, ErrorKind, Provider, ProviderError, Request, StreamEvent, Timeouts,
 };
 
 /// How long the rest of a stream (usage, the end mark) may take once the answer is complete.
 const TAIL: Duration = Duration::from_secs(5);
-/// How long the body of a refusal may take.
-const REFUSAL: Duration = Duration::from_secs(10);
 /// A refusal leads to at most this many adapted requests, one for each quirk.
 const MAX_ADAPTED: usize = 4;
 
@@ -92,7 +89,6 @@ pub(super) struct HttpProvider {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug)]
 struct Inner {
     wire: Box<dyn Wire>,
     url: Url,
@@ -101,6 +97,13 @@ struct Inner {
     secrets: Secrets,
     tried: Tried,
     quirks: AtomicU8,
+}
+
+impl fmt::Debug for Inner {
+    /// The URL and the headers hold keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} {:?}", self.wire, self.tried)
+    }
 }
 
 impl HttpProvider {
@@ -118,62 +121,6 @@ impl HttpProvider {
         let quirks = AtomicU8::new(0);
         let inner = Inner { wire, url, headers, client, secrets, tried, quirks };
         Ok(Self { inner: Arc::new(inner) })
-    }
-}
-
-/// An endpoint with everything a call needs but the call.
-#[derive(Debug)]
-pub(super) struct Connection {
-    pub(super) url: Url,
-    pub(super) headers: HeaderMap,
-    pub(super) client: HttpClient,
-    pub(super) secrets: Secrets,
-    pub(super) tried: Tried,
-}
-
-impl Connection {
-    /// `key_headers` are set unless the endpoint's own headers name them too.
-    ///
-    /// # Errors
-    /// When the base URL, a header or the HTTP client is no good.
-    pub(super) fn open(
-        endpoint: &Endpoint,
-        route: Route,
-        key_headers: &[(&str, String)],
-    ) -> Result<Self, ProviderError> {
-        let mut tried = Tried {
-            provider: endpoint.name.clone(),
-            what: format!("opening provider {:?}", endpoint.name),
-        };
-        let refuse = |tried: &Tried, text: String| tried.error(ErrorKind::Permanent, &text);
-        let url = resolve(&endpoint.base_url, route).map_err(|text| refuse(&tried, text))?;
-        let mut secrets = Secrets::default();
-        if let Some(key) = &endpoint.key {
-            secrets.add(key.expose_secret());
-        }
-        let mut headers = HeaderMap::new();
-        let configured = endpoint.headers.iter().map(|(name, value)| (name.as_str(), value));
-        for (name, value) in
-            key_headers.iter().map(|(name, value)| (*name, value)).chain(configured)
-        {
-            let parsed = HeaderName::try_from(name).ok().zip(HeaderValue::try_from(value).ok());
-            let Some((header, mut value)) = parsed else {
-                let text = format!("header {name:?} holds characters that no header can carry");
-                return Err(refuse(&tried, text));
-            };
-            value.set_sensitive(true);
-            headers.insert(header, value);
-        }
-        for value in endpoint.headers.values() {
-            secrets.add(value);
-        }
-        for (_, value) in url.query_pairs() {
-            secrets.add(&value);
-        }
-        let client = HttpClient::new(&url, Timeouts::default().connect)
-            .map_err(|text| refuse(&tried, text))?;
-        tried.what = shown(&url);
-        Ok(Self { url, headers, client, secrets, tried })
     }
 }
 
@@ -397,27 +344,4 @@ fn as_event(bytes: ByteStream) -> ByteStream {
 fn unreached(error: reqwest::Error) -> String {
     let advice = if error.is_connect() { "; is the server running?" } else { "" };
     format!("{}{advice}", transport_text(error))
-}
-
-pub(super) fn wait_of(headers: &HeaderMap) -> Option<Duration> {
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    classify::retry_after(text("retry-after-ms"), text("retry-after"), SystemClock.now_ms())
-}
-
-/// The body of a refusal as far as it matters and comes in time.
-pub(super) async fn refusal_body(response: Response) -> String {
-    let mut body = Vec::new();
-    let mut bytes = response.bytes_stream();
-    let read = async {
-        while let Some(Ok(chunk)) = bytes.next().await {
-            body.extend_from_slice(&chunk);
-            if body.len() > classify::MAX_BODY_BYTES {
-                break;
-            }
-        }
-    };
-    // What came in time is enough.
-    drop(tokio::time::timeout(REFUSAL, read).await);
-    body.truncate(classify::MAX_BODY_BYTES);
-    String::from_utf8_lossy(&body).into_owned()
 }

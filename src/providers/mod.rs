@@ -9,6 +9,7 @@ mod anthropic;
 mod anthropic_decode;
 pub mod catalogue;
 mod classify;
+mod connection;
 mod demo;
 mod demo_intent;
 mod demo_rules;

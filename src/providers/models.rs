@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use serde_json::Value;
 
 use crate::providers::ModelSpec;
-use crate::providers::exchange::{Connection, refusal_body, wait_of};
+use crate::providers::connection::{Connection, refusal_body, wait_of};
 use crate::providers::http::transport_text;
 use crate::providers::url::Route;
 use crate::providers::{

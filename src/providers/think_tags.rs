@@ -26,6 +26,8 @@ pub(super) struct ThinkTags {
 enum State {
     #[default]
     Start,
+    /// After the opening tag, where line ends belong to nobody.
+    Opened,
     Thinking,
     /// After the closing tag, where line ends belong to nobody.
     Gap,
@@ -61,14 +63,8 @@ impl ThinkTags {
         match self.state {
             State::Start => self.start(rest),
             State::Thinking => self.thinking(rest, out),
-            State::Gap => {
-                let text = rest.trim_start();
-                if text.is_empty() {
-                    return None;
-                }
-                self.state = State::Text;
-                Some(text.to_owned())
-            }
+            State::Opened => self.skip_space(&rest, State::Thinking),
+            State::Gap => self.skip_space(&rest, State::Text),
             State::Text => {
                 if !rest.is_empty() {
                     out.push(Piece::Text(rest));
@@ -78,11 +74,20 @@ impl ThinkTags {
         }
     }
 
+    fn skip_space(&mut self, rest: &str, then: State) -> Option<String> {
+        let text = rest.trim_start();
+        if text.is_empty() {
+            return None;
+        }
+        self.state = then;
+        Some(text.to_owned())
+    }
+
     fn start(&mut self, rest: String) -> Option<String> {
         let text = rest.trim_start();
         if let Some(tag) = OPEN.iter().find(|tag| text.starts_with(**tag)) {
-            self.state = State::Thinking;
-            return Some(text[tag.len()..].trim_start_matches('\n').to_owned());
+            self.state = State::Opened;
+            return Some(text[tag.len()..].to_owned());
         }
         // Some servers cut off the thinking but leave its closing tag.
         if let Some(tag) = CLOSE.iter().find(|tag| text.starts_with(**tag)) {

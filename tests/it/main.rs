@@ -6,11 +6,13 @@
 #[cfg(feature = "tui")]
 mod composer;
 mod context;
+mod demo;
 mod headless;
 #[cfg(feature = "tui")]
 mod keys;
 #[cfg(feature = "tui")]
 mod markdown;
+mod providers;
 mod sanitize;
 #[cfg(feature = "tui")]
 mod screens;

@@ -13,6 +13,7 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::response::Response;
+use axum::serve::ListenerExt;
 use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 
@@ -93,6 +94,7 @@ impl Answer {
     }
 
     pub(crate) fn header(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.retain(|(known, _)| *known != name);
         self.headers.push((name, value.into()));
         self
     }
@@ -107,6 +109,16 @@ impl Answer {
 
     pub(crate) fn stall_after(self, pieces: usize) -> Self {
         Self { end: End::Stall, after: pieces, ..self }
+    }
+
+    /// The whole body as it would be written for a request to `path`.
+    pub(crate) fn bytes(&self, path: &str) -> Vec<u8> {
+        self.pieces(path).concat()
+    }
+
+    /// How many pieces that is.
+    pub(crate) fn count(&self, path: &str) -> usize {
+        self.pieces(path).len()
     }
 
     fn pieces(&self, path: &str) -> Vec<Vec<u8>> {
@@ -160,6 +172,8 @@ impl Mock {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base_url = format!("http://{}", listener.local_addr().unwrap());
         let shared = Arc::new(Shared { answers: Mutex::new(answers.into()), ..Shared::default() });
+        // Without it two small writes wait for each other.
+        let listener = listener.tap_io(|stream| stream.set_nodelay(true).unwrap());
         let router = Router::new().fallback(handle).with_state(Arc::clone(&shared));
         let server = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         Self { base_url, shared, server }
@@ -212,16 +226,23 @@ async fn handle(State(shared): State<Arc<Shared>>, request: Request) -> Response
 }
 
 fn body_of(answer: &Answer, path: &str) -> Body {
-    let pieces = answer.pieces(path).into_iter().take(answer.after).map(|piece| Ok(Bytes::from(piece)));
+    let pieces =
+        answer.pieces(path).into_iter().take(answer.after).map(|piece| Ok(Bytes::from(piece)));
     let paced = stream::iter(pieces).then(|piece| async {
         // Lets the piece before leave in a write of its own.
         tokio::task::yield_now().await;
         piece
     });
-    let broken = || Err(std::io::Error::other("reset by the mock"));
+    let broken = || async {
+        // What was written before has to leave first.
+        for _ in 0..4 {
+            tokio::task::yield_now().await;
+        }
+        Err(std::io::Error::other("reset by the mock"))
+    };
     match answer.end {
         End::Whole | End::Close => Body::from_stream(paced),
-        End::Reset => Body::from_stream(paced.chain(stream::once(async move { broken() }))),
+        End::Reset => Body::from_stream(paced.chain(stream::once(broken()))),
         End::Stall => Body::from_stream(paced.chain(stream::pending())),
     }
 }
@@ -294,7 +315,8 @@ fn anthropic(
         block(json!({"type": "thinking", "thinking": "", "signature": ""}), deltas);
     }
     if !text.is_empty() {
-        let deltas = split(text).iter().map(|part| json!({"type": "text_delta", "text": part}));
+        let said = split(text);
+        let deltas = said.iter().map(|part| json!({"type": "text_delta", "text": part}));
         block(json!({"type": "text", "text": ""}), deltas.collect());
     }
     for (index, (name, arguments)) in calls.iter().enumerate() {
@@ -305,8 +327,10 @@ fn anthropic(
         block(start, said.iter().map(piece).collect());
     }
     let usual = if calls.is_empty() { "end_turn" } else { "tool_use" };
-    out.push(event(json!({"type": "message_delta", "delta": {"stop_reason": stop.unwrap_or(usual)},
-        "usage": {"output_tokens": 20}})));
+    out.push(event(
+        json!({"type": "message_delta", "delta": {"stop_reason": stop.unwrap_or(usual)},
+        "usage": {"output_tokens": 20}}),
+    ));
     out.push(event(json!({"type": "message_stop"})));
     out
 }
