@@ -27,7 +27,10 @@ pub(super) fn paint(state: &State, frame: &mut Frame<'_>) {
     let count = format!("1 of {}", state.approvals.open());
     framed(state, frame, area, ("needs you", &count), style);
     let inner = inner(area);
-    let reason = one_line(&call.reason, usize::from(inner.width));
+    // With the focus a key may be pressed, so it is said what the widest yes would mean.
+    let reason =
+        if focused { format!("s allows {}", call.session_rule) } else { call.reason.clone() };
+    let reason = one_line(&reason, usize::from(inner.width) / 2);
     let what = one_line(&format!("{} {}", call.tool, call.summary), usize::from(inner.width));
     let line = ends(
         vec![Span::styled(what, theme.accent)],
