@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-use harness_tui::ports::{Fault, FaultyFs, FileSystem, MemoryFs};
+use harness_tui::ports::{Fault, FaultyFs, MemoryFs};
 use harness_tui::session::{Flush, Session, SessionError};
 use pretty_assertions::assert_eq;
 
