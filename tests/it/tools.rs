@@ -3,6 +3,7 @@
 mod bash;
 mod bash_end;
 mod edit;
+mod hostile;
 mod read;
 mod search;
 mod validate;
