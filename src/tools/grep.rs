@@ -26,6 +26,8 @@ const DEFAULT_LIMIT: i64 = 100;
 const MAX_CONTEXT: i64 = 50;
 /// Bytes of one line that are held for the search; a longer one makes its file unsearchable.
 const MAX_LINE_BYTES: usize = 32 * 1024 * 1024;
+/// Bytes of a pattern; longer ones take long to parse and were not meant.
+const MAX_PATTERN_BYTES: usize = 64 * 1024;
 /// Bytes of the complaint about a pattern, which quotes the pattern.
 const MAX_ERROR_BYTES: usize = 2000;
 /// Bytes of a compiled expression.
@@ -99,6 +101,9 @@ struct Search {
 
 impl Search {
     fn new(arguments: &Arguments) -> Result<Self, String> {
+        if arguments.pattern.len() > MAX_PATTERN_BYTES {
+            return Err(format!("the pattern has more than {MAX_PATTERN_BYTES} bytes"));
+        }
         let matcher = RegexMatcherBuilder::new()
             .case_insensitive(arguments.ignore_case.unwrap_or(false))
             .fixed_strings(arguments.literal.unwrap_or(false))

@@ -22,7 +22,7 @@ const MAX_SUMMARY_CHARS: usize = 200;
 /// The path as it is meant. A file that has the very name wins over every rewriting.
 pub(crate) fn resolve(raw: &str, cwd: &Path) -> PathBuf {
     let verbatim = cwd.join(raw);
-    if raw.is_empty() || exists(&verbatim) {
+    if raw.is_empty() || raw.len() > MAX_PATH_BYTES || exists(&verbatim) {
         return verbatim;
     }
     let spaced = plain_spaces(raw);
@@ -47,7 +47,7 @@ pub(crate) fn resolve(raw: &str, cwd: &Path) -> PathBuf {
 /// narrow space before AM and PM, decomposed letters, a curly apostrophe.
 pub(crate) fn resolve_existing(raw: &str, cwd: &Path) -> PathBuf {
     let path = resolve(raw, cwd);
-    if exists(&path) {
+    if exists(&path) || path.as_os_str().len() > MAX_PATH_BYTES {
         return path;
     }
     let text = path.to_string_lossy().into_owned();
