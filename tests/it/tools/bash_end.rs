@@ -49,10 +49,7 @@ async fn a_background_child_that_holds_the_pipe_does_not_hold_the_call() {
     let bench = Bench::new();
     for command in ["sleep 300 & echo done", "setsid sleep 300 & echo done"] {
         let text = bench.good("bash", json!({"command": command})).await;
-        assert!(
-            text.starts_with("done\n\n[Still running in the background: sleep (pid "),
-            "{text}"
-        );
+        assert!(text.starts_with("done\n\n[Still running in the background: "), "{text}");
         kill(Pid::from_raw(pid_after(&text, "(pid ")), Signal::SIGKILL).unwrap();
     }
 }
@@ -74,10 +71,10 @@ async fn a_child_that_never_stops_printing_does_not_hold_the_call() {
 #[tokio::test]
 async fn a_time_limit_ends_the_command_and_keeps_its_output() {
     let bench = Bench::new();
-    let command = json!({"command": "echo begun; sleep 300", "timeout": "0.3"});
+    let command = json!({"command": "echo begun; sleep 300", "timeout": "1.5"});
     let outcome = bench.call("bash", command).await;
     let text = plain_text(&outcome.content);
-    assert_eq!(text, "begun\n\ncommand timed out after 0.3 seconds");
+    assert_eq!(text, "begun\n\ncommand timed out after 1.5 seconds");
     assert_eq!(outcome.details, json!({"exitCode": null, "timedOut": true}));
     assert!(outcome.is_error);
 }

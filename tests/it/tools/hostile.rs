@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 use super::{Bench, call, tool};
 use harness_tui::tools::{built_in, prepare};
 
+/// Every case compiles the schemas of all tools.
+const CASES: u32 = 64;
+
 fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -27,7 +30,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: CASES, failure_persistence: None, ..Default::default() })]
 
     #[test]
     fn no_arguments_make_a_tool_panic(arguments in any_json()) {
