@@ -2,6 +2,7 @@
 
 mod bash;
 mod bash_end;
+mod diffs;
 mod edit;
 mod hostile;
 mod read;
