@@ -18,7 +18,7 @@ use super::offload::offload;
 use super::walk::{Ended, walk};
 use super::{Tool, ToolContext, content, paths, schema};
 use crate::message::{Access, ToolOutcome, ToolSpec};
-use crate::text::truncate::MAX_LINE_CHARS;
+use crate::text::truncate::{self, MAX_LINE_CHARS};
 
 /// Matches shown when no limit is given.
 const DEFAULT_LIMIT: i64 = 100;
@@ -26,6 +26,10 @@ const DEFAULT_LIMIT: i64 = 100;
 const MAX_CONTEXT: i64 = 50;
 /// Bytes of one line that are held for the search; a longer one makes its file unsearchable.
 const MAX_LINE_BYTES: usize = 32 * 1024 * 1024;
+/// Bytes of a pattern; longer ones take long to parse and were not meant.
+const MAX_PATTERN_BYTES: usize = 64 * 1024;
+/// Bytes of the complaint about a pattern, which quotes the pattern.
+const MAX_ERROR_BYTES: usize = 2000;
 /// Bytes of a compiled expression.
 const MAX_REGEX_BYTES: usize = 10 * 1024 * 1024;
 
@@ -97,6 +101,9 @@ struct Search {
 
 impl Search {
     fn new(arguments: &Arguments) -> Result<Self, String> {
+        if arguments.pattern.len() > MAX_PATTERN_BYTES {
+            return Err(format!("the pattern has more than {MAX_PATTERN_BYTES} bytes"));
+        }
         let matcher = RegexMatcherBuilder::new()
             .case_insensitive(arguments.ignore_case.unwrap_or(false))
             .fixed_strings(arguments.literal.unwrap_or(false))
@@ -105,6 +112,8 @@ impl Search {
             .dfa_size_limit(MAX_REGEX_BYTES)
             .build(&arguments.pattern)
             .map_err(|error| {
+                let error = error.to_string();
+                let error = truncate::excerpt(&error, MAX_ERROR_BYTES);
                 format!("invalid pattern: {error}. Use literal=true for plain text.")
             })?;
         let around = arguments.context.unwrap_or(0).clamp(0, MAX_CONTEXT);

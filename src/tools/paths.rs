@@ -10,15 +10,19 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::Value;
 use unicode_normalization::UnicodeNormalization;
 
+use crate::text::truncate;
+
 /// Links followed before a path counts as a loop; the kernel's own number.
 const MAX_LINKS: usize = 40;
+/// Bytes of a path; the kernel takes no longer one.
+const MAX_PATH_BYTES: usize = 4096;
 /// Characters of a summary line.
 const MAX_SUMMARY_CHARS: usize = 200;
 
 /// The path as it is meant. A file that has the very name wins over every rewriting.
 pub(crate) fn resolve(raw: &str, cwd: &Path) -> PathBuf {
     let verbatim = cwd.join(raw);
-    if raw.is_empty() || exists(&verbatim) {
+    if raw.is_empty() || raw.len() > MAX_PATH_BYTES || exists(&verbatim) {
         return verbatim;
     }
     let spaced = plain_spaces(raw);
@@ -43,7 +47,7 @@ pub(crate) fn resolve(raw: &str, cwd: &Path) -> PathBuf {
 /// narrow space before AM and PM, decomposed letters, a curly apostrophe.
 pub(crate) fn resolve_existing(raw: &str, cwd: &Path) -> PathBuf {
     let path = resolve(raw, cwd);
-    if exists(&path) {
+    if exists(&path) || path.as_os_str().len() > MAX_PATH_BYTES {
         return path;
     }
     let text = path.to_string_lossy().into_owned();
@@ -67,8 +71,11 @@ fn plain_spaces(raw: &str) -> Cow<'_, str> {
 }
 
 /// The real path: links followed, `..` taken away, also when the file or its folders are still to
-/// be made. A loop of links gives the path as it stands.
+/// be made. A loop of links, or a path that is too long for any file, stays as it stands.
 pub(crate) fn real(path: &Path) -> PathBuf {
+    if path.as_os_str().len() > MAX_PATH_BYTES {
+        return path.to_owned();
+    }
     let mut path = path.to_owned();
     let mut missing: Vec<OsString> = Vec::new();
     let mut links = 0;
@@ -99,9 +106,10 @@ pub(crate) fn real(path: &Path) -> PathBuf {
 }
 
 /// A path for reading: invalid bytes as U+FFFD, control characters escaped, so that one name is one
-/// line.
+/// line. At most about 4096 bytes.
 pub(crate) fn shown(path: &Path) -> String {
     let text = path.to_string_lossy();
+    let text = truncate::excerpt(&text, MAX_PATH_BYTES);
     if text.contains(char::is_control) {
         let escape =
             |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };

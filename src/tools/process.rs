@@ -28,8 +28,8 @@ const UPDATE_EVERY: Duration = Duration::from_millis(100);
 const IDLE_AFTER_EXIT: Duration = Duration::from_millis(100);
 /// After the shell's end a pipe that is still fed is left alone.
 const MAX_AFTER_EXIT: Duration = Duration::from_millis(800);
-/// Between TERM and KILL, enough to remove a lock file.
-const TERM_GRACE: Duration = Duration::from_millis(500);
+/// Between TERM and KILL, enough to remove a lock file on a busy machine.
+const TERM_GRACE: Duration = Duration::from_secs(1);
 /// How often the grace looks whether all are gone.
 const GRACE_POLL: Duration = Duration::from_millis(20);
 /// The longest wait for the kernel to hand over a killed leader.
@@ -190,11 +190,12 @@ impl Running {
     async fn drain(&mut self, idle: Duration, most: Duration) {
         let deadline = Instant::now() + most;
         let mut buffer = vec![0; READ_BYTES];
-        while self.pipe_open {
+        while self.pipe_open && Instant::now() < deadline {
             tokio::select! {
-                () = sleep_until(deadline) => return,
-                () = sleep(idle) => return,
+                // What has arrived counts before the clock, or a busy machine would lose output.
+                biased;
                 read = self.pipe.read(&mut buffer) => self.take(read, &buffer).await,
+                () = sleep(idle) => return,
             }
         }
     }

@@ -42,7 +42,10 @@ pub(crate) fn marked(mark: &str) -> Vec<Survivor> {
 
 /// Sends a signal to the group and to everything marked. A target that is gone is no failure.
 pub(crate) fn signal(group: i32, mark: &str, signal: Signal) {
-    let _ = killpg(Pid::from_raw(group), signal);
+    // Group 0 would be our own.
+    if group > 0 {
+        let _ = killpg(Pid::from_raw(group), signal);
+    }
     for survivor in marked(mark) {
         let _ = kill(Pid::from_raw(survivor.pid), signal);
     }

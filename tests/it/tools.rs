@@ -2,7 +2,9 @@
 
 mod bash;
 mod bash_end;
+mod diffs;
 mod edit;
+mod hostile;
 mod read;
 mod search;
 mod validate;
