@@ -1,6 +1,8 @@
 //! The answer under construction, for every wire format: blocks are opened, filled and closed in
 //! the order of our own deltas, whatever order a server sends its pieces in.
 
+use std::collections::HashSet;
+
 use crate::message::{AssistantMessage, Delta, Part, Partial, StopReason, Usage};
 use crate::ports::{Clock, SystemClock};
 use crate::providers::{ModelSpec, Request};
@@ -14,6 +16,7 @@ pub(super) struct Answer {
     open: Option<Open>,
     /// Open tool calls, by block index.
     calls: Vec<usize>,
+    ids: HashSet<String>,
     /// The signatures of finished calls, by block index.
     call_signatures: Vec<(usize, String)>,
     model: ModelSpec,
@@ -36,6 +39,7 @@ impl Answer {
             out: Vec::new(),
             open: None,
             calls: Vec::new(),
+            ids: HashSet::new(),
             call_signatures: Vec::new(),
             model: request.model.clone(),
             message: AssistantMessage {
@@ -149,13 +153,22 @@ impl Answer {
         }
     }
 
-    /// Starts a call and gives its block index.
+    /// Starts a call and gives its block index. A missing id, or one that this answer has already,
+    /// is replaced: two calls under one id would get one result.
     pub(super) fn start_call(&mut self, id: &str, name: &str) -> usize {
         self.close();
+        let mut id = id.to_owned();
+        let base = if id.is_empty() { "call".to_owned() } else { id.clone() };
+        let mut number = self.ids.len();
+        while id.is_empty() || self.ids.contains(&id) {
+            id = format!("{base}_{number}");
+            number += 1;
+        }
+        self.ids.insert(id.clone());
         self.has_content = true;
         self.called = true;
         let index = self.partial.len();
-        self.emit(Delta::ToolcallStart { index, id: id.to_owned(), name: name.to_owned() });
+        self.emit(Delta::ToolcallStart { index, id, name: name.to_owned() });
         self.calls.push(index);
         index
     }
@@ -219,6 +232,17 @@ impl ModelSpec {
     /// The usage with its cost at this model's prices, and the total where a server sent none.
     pub(super) fn priced(&self, mut usage: Usage) -> Usage {
         const PER: f64 = 1_000_000.0;
+        // No answer has a million million tokens; what claims to would overflow the sums.
+        const MAX_COUNT: u64 = 1_000_000_000_000;
+        let counts = [
+            &mut usage.input,
+            &mut usage.output,
+            &mut usage.cache_read,
+            &mut usage.cache_write,
+            &mut usage.total_tokens,
+        ];
+        counts.into_iter().for_each(|count| *count = (*count).min(MAX_COUNT));
+        usage.reasoning = usage.reasoning.map(|count| count.min(MAX_COUNT));
         #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
         let cost = |tokens: u64, price: f64| tokens as f64 * price / PER;
         let [input, output, read, write] = self.price;

@@ -108,13 +108,11 @@ impl MessagesDecoder {
                 return Ok(());
             }
             "tool_use" => {
-                let id = text("id");
-                let id = if id.is_empty() { format!("call_{index}") } else { id.to_owned() };
                 let input = block
                     .get("input")
                     .filter(|input| input.as_object().is_some_and(|object| !object.is_empty()));
                 Block::Call {
-                    block: self.answer.start_call(&id, text("name")),
+                    block: self.answer.start_call(text("id"), text("name")),
                     whole: input.map(Value::to_string).unwrap_or_default(),
                     pieces: false,
                 }

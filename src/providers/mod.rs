@@ -15,6 +15,8 @@ mod demo_intent;
 mod demo_rules;
 mod demo_texts;
 mod exchange;
+#[cfg(test)]
+mod hostile_tests;
 mod http;
 pub mod known;
 mod models;

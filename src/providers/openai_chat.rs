@@ -205,14 +205,19 @@ fn assistant(parts: &[Part]) -> Value {
     message.insert("role".into(), json!("assistant"));
     // Null beside calls is refused by some servers, an empty string by none.
     message.insert("content".into(), json!(joined_text(parts)));
-    for part in parts {
+    for field in THINKING_FIELDS {
         // Thinking without a field name came in tags or from elsewhere; nobody wants it back.
-        if let Part::Thinking { thinking, thinking_signature: Some(field), redacted: false } = part
-            && THINKING_FIELDS.contains(&field.as_str())
-        {
-            let so_far = message.get(field).and_then(Value::as_str).unwrap_or_default();
-            let all = format!("{so_far}{thinking}");
-            message.insert(field.clone(), json!(all));
+        let mut blocks = parts.iter().filter_map(|part| match part {
+            Part::Thinking { thinking, thinking_signature: Some(name), redacted: false }
+                if name == field =>
+            {
+                Some(thinking.as_str())
+            }
+            _ => None,
+        });
+        if let Some(first) = blocks.next() {
+            let all: String = std::iter::once(first).chain(blocks).collect();
+            message.insert(field.into(), json!(all));
         }
     }
     let calls: Vec<Value> = parts

@@ -147,11 +147,9 @@ impl ChatDecoder {
             Some(object @ Value::Object(_)) => object.to_string(),
             _ => String::new(),
         };
-        // Taken ids first: a server that repeats an id would get two results for one call.
-        let taken = self.calls.iter().enumerate().any(|(n, call)| n != at && call.id == id);
         let call = &mut self.calls[at];
-        if call.id.is_empty() && !id.is_empty() {
-            call.id = if taken { format!("{id}_{at}") } else { id.to_owned() };
+        if call.id.is_empty() {
+            id.clone_into(&mut call.id);
         }
         if call.name.is_empty() {
             name.clone_into(&mut call.name);
@@ -163,7 +161,7 @@ impl ChatDecoder {
         }
         call.early.push_str(&piece);
         if !call.name.is_empty() {
-            flush_call(&mut self.answer, call, at);
+            flush_call(&mut self.answer, call);
         }
         Ok(())
     }
@@ -203,8 +201,8 @@ impl ChatDecoder {
         if let Some(piece) = self.tags.end() {
             self.piece(&piece);
         }
-        for (at, call) in self.calls.iter_mut().enumerate() {
-            flush_call(&mut self.answer, call, at);
+        for call in &mut self.calls {
+            flush_call(&mut self.answer, call);
         }
         // A server that sends its thinking field empty wants it back empty.
         if let (Some(field), true) = (self.thinking_field, self.answer.calls_tools())
@@ -216,15 +214,10 @@ impl ChatDecoder {
 }
 
 /// Opens the block of a call if it is not open yet, and writes what came of its arguments.
-fn flush_call(answer: &mut Answer, call: &mut Call, at: usize) {
+fn flush_call(answer: &mut Answer, call: &mut Call) {
     let block = match call.block {
         Some(block) => block,
-        None => {
-            if call.id.is_empty() {
-                call.id = format!("call_{at}");
-            }
-            *call.block.insert(answer.start_call(&call.id, &call.name))
-        }
+        None => *call.block.insert(answer.start_call(&call.id, &call.name)),
     };
     answer.call_piece(block, &std::mem::take(&mut call.early));
     if let Some(signature) = call.signature.take() {
