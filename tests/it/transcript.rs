@@ -170,7 +170,11 @@ fn other_kinds() -> Branch {
         command: "ls -l".into(),
         output: "a\nb\n".into(),
         exit_code: Some(0),
-        ..serde_json::from_value(json!({})).unwrap()
+        cancelled: false,
+        truncated: false,
+        full_output_path: None,
+        exclude_from_context: None,
+        timestamp: 0,
     };
     let failed = AssistantMessage {
         stop_reason: StopReason::Error,
