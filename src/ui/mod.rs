@@ -1,9 +1,37 @@
-//! The terminal front end: state, update and view apart, so that every screen is a test.
+//! The terminal front end: state, update and view apart, one loop around them.
+//!
+//! Terminal input and engine events become `Action`s; `update` changes the `State` and gives
+//! `Effect`s; `layout::measure` lays out; `view` only paints; `run` is the only loop.
 
+pub mod action;
+pub mod approval;
+mod card;
+pub mod chord;
+pub mod commands;
+pub mod composer;
 pub mod diff;
+mod effects;
 pub mod highlight;
+pub mod input;
+pub mod keep;
+pub mod keymap;
+pub mod layout;
+pub mod line_input;
 pub mod markdown;
+mod panes;
+pub mod popup;
+mod popups;
+mod run;
 pub mod runs;
+mod signals;
+pub mod state;
+mod status;
+mod terminal;
 pub mod terminal_text;
 pub mod theme;
+pub mod tools;
 pub mod transcript;
+pub mod update;
+pub mod view;
+
+pub use run::{Exit, Options, run};

@@ -1,0 +1,95 @@
+//! What comes into the screen and what it asks for: the two enums between the pure part and the run
+//! loop. Time comes in as an action too, so every flow is a list of actions in a test.
+
+use std::sync::Arc;
+
+use crate::harness::{Command, Event, HarnessError, Reply, Snapshot};
+use crate::ui::chord::Chord;
+use crate::ui::highlight::Highlighted;
+use crate::ui::keymap::ActionId;
+
+/// Something happened.
+#[derive(Debug, Clone)]
+pub enum Action {
+    /// The time now, Unix milliseconds. Sent before every batch of other actions.
+    Clock(i64),
+    /// The terminal has this many columns and rows.
+    Resize(u16, u16),
+    Key(Chord),
+    /// A marked paste.
+    Paste(String),
+    /// The wheel, positive is down, at a column and row.
+    Wheel {
+        rows: i32,
+        column: u16,
+        row: u16,
+    },
+    Click {
+        column: u16,
+        row: u16,
+    },
+    /// The terminal window has the focus, or lost it.
+    Focused(bool),
+    /// Does what a key would do.
+    Do(ActionId),
+    Engine(Arc<Event>),
+    /// The state of an engine: at the start, after a change of session, after missed events.
+    Joined(Box<Snapshot>),
+    /// A command was answered.
+    Answered(Asked, Result<Reply, HarnessError>),
+    Highlighted(Highlighted),
+    /// What earlier runs kept: the draft of this session, the stash, the project's prompts.
+    Kept {
+        draft: String,
+        stash: Option<String>,
+        history: Vec<String>,
+    },
+    /// The external editor closed, with the text or with what went wrong.
+    Edited(Result<String, String>),
+    /// Something outside the engine is worth a line.
+    Told(String),
+}
+
+/// Why a command was sent; it decides what a refusal means.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Asked {
+    /// A prompt with this text. `again` when it is already the second try.
+    Prompt { text: String, again: bool },
+    /// Steering, as above.
+    Steer { text: String, again: bool },
+    /// Another message that waits.
+    Queue { text: String },
+    /// The decision on the held call with this hash.
+    Decision { hash: String },
+    /// One message taken out of the queue.
+    TakeBack,
+    /// Anything else: what was tried, for the message.
+    Change(&'static str),
+}
+
+/// Something to do outside.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Send a command; commands reach the engine in the order of their effects.
+    Send(Command, Asked),
+    /// Open a new session and let the current one go.
+    OpenNew,
+    /// Keep the draft of the session; an empty one is removed.
+    SaveDraft {
+        session: String,
+        text: String,
+    },
+    /// Keep the stash of the project; `None` removes it.
+    SaveStash(Option<String>),
+    /// Add a prompt to the project's history.
+    Remember(String),
+    /// Hand the text to the terminal's clipboard.
+    Copy(String),
+    /// Open the text in `$VISUAL` or `$EDITOR`.
+    Edit(String),
+    Suspend,
+    /// Rings, because the window is not looked at.
+    Bell,
+    /// Leave with this exit code.
+    Quit(i32),
+}

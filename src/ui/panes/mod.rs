@@ -1,0 +1,4 @@
+//! The panes beside the composer.
+
+pub(super) mod conversation;
+pub(super) mod tools;

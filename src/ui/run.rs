@@ -1,0 +1,346 @@
+//! The only loop of the screen: terminal input first, then the engine, then one frame.
+//!
+//! It sleeps until something happens; the one timer is the state's own next wake, so an idle program
+//! uses no processor at all.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use crossterm::event::{Event as Input, EventStream};
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
+use tokio::time::Instant;
+
+use crate::harness::{Event, Handle, Open, Snapshot, Subscription, Update};
+use crate::message::EntryId;
+use crate::ports::{Clock, Disk, SystemClock};
+use crate::ui::action::{Action, Effect};
+use crate::ui::input::Reader;
+use crate::ui::keep::Keep;
+use crate::ui::layout::measure;
+use crate::ui::signals::{Signals, watch_over};
+use crate::ui::state::{Look, State};
+use crate::ui::terminal::Screen;
+use crate::ui::theme::Theme;
+use crate::ui::update::update;
+use crate::ui::view::view;
+
+/// At most one frame in this time: 60 a second is as fast as screens show.
+const FRAME: Duration = Duration::from_millis(16);
+/// Input and engine events taken before a frame is due anyway: a flood must not stop the picture.
+const BATCH: usize = 2_000;
+/// Tries to join without an event in between.
+const JOIN_TRIES: usize = 4;
+
+/// How the screen starts.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Sent at once.
+    pub initial_prompt: Option<String>,
+    /// Put into the composer, in front of a kept draft.
+    pub draft: Option<String>,
+    /// Where drafts and history live.
+    pub state_dir: PathBuf,
+    /// The name of a theme.
+    pub theme: String,
+    pub ascii: bool,
+    pub mouse: bool,
+    pub motion: bool,
+    /// The working directory, as the header shows it and as history belongs to it.
+    pub project: String,
+    /// Whether an empty session greets.
+    pub welcome: bool,
+}
+
+/// How the screen ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exit {
+    /// One line that tells how to come back; `None` when nothing was said.
+    pub resume_hint: Option<String>,
+    /// 0, or 128 and the number of the signal.
+    pub code: i32,
+    pub last_answer: Option<String>,
+}
+
+/// Everything the loop holds beside the state.
+pub(super) struct Loop {
+    pub(super) state: State,
+    pub(super) screen: Screen,
+    pub(super) handle: Handle,
+    pub(super) events: Subscription,
+    pub(super) open: Open,
+    pub(super) keep: Keep,
+    /// `None` while the terminal is lent to another program.
+    pub(super) input: Option<EventStream>,
+    reader: Reader,
+    /// Work under way; what comes of it becomes an action.
+    pub(super) answers: FuturesUnordered<BoxFuture<'static, Option<Action>>>,
+    /// The last write of a kept file; the next one waits for it, so none overtakes another.
+    pub(super) writing: Option<tokio::task::JoinHandle<()>>,
+    pub(super) exit: Option<i32>,
+    title: String,
+}
+
+/// Runs the screen until the person leaves, the terminal is gone, or a signal ends it.
+///
+/// The terminal is given back before this returns, and the session that was open last is closed.
+///
+/// # Errors
+/// When the terminal cannot be taken or the engine is closed already.
+pub async fn run(options: Options, handle: Handle, open: Open) -> anyhow::Result<Exit> {
+    let mut signals = Signals::new()?;
+    let watch = tokio::spawn(watch_over(Signals::new()?, handle.clone()));
+    let events = handle.subscribe();
+    let screen = Screen::take(options.mouse)?;
+    let mut theme = Theme::named(&options.theme).with_ascii(options.ascii);
+    if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) {
+        theme = theme.without_color();
+    }
+    let look = Look {
+        theme,
+        ascii: options.ascii,
+        motion: options.motion,
+        project: options.project.clone(),
+        welcome: options.welcome,
+    };
+    let mut looped = Loop {
+        state: State::new(look),
+        screen,
+        handle,
+        events,
+        open,
+        keep: Keep::new(Arc::new(Disk), options.state_dir.clone(), options.project.clone()),
+        input: Some(EventStream::new()),
+        reader: Reader::default(),
+        answers: FuturesUnordered::new(),
+        writing: None,
+        exit: None,
+        title: String::new(),
+    };
+    looped.start(&options).await?;
+    looped.turn(&mut signals).await;
+    watch.abort();
+    let Loop { state, screen, handle, keep, input, writing, .. } = looped;
+    drop(input);
+    drop(screen);
+    if let Some(writing) = writing {
+        let _ = writing.await;
+    }
+    // The debounce may not have come round; what is in the composer now is what must come back.
+    let _ = keep.save_draft(&state.session.id, &state.composer.text());
+    handle.close().await;
+    let hint = (!state.transcript.is_empty())
+        .then(|| format!("to go on: harness-tui --session {}", state.session.id));
+    Ok(Exit {
+        resume_hint: hint,
+        code: signals.code.unwrap_or(0),
+        last_answer: state.transcript.last_answer(),
+    })
+}
+
+impl Loop {
+    async fn start(&mut self, options: &Options) -> anyhow::Result<()> {
+        let (columns, rows) = self.screen.size()?;
+        self.apply([Action::Resize(columns, rows)]).await;
+        let joined = self.rejoin().await;
+        self.apply(joined).await;
+        self.load_kept();
+        if let Some(draft) = &options.draft {
+            self.state.composer.put_before(draft);
+        }
+        if let Some(prompt) = &options.initial_prompt {
+            let effects = crate::ui::update::send_now(&mut self.state, prompt);
+            self.perform(effects).await;
+        }
+        Ok(())
+    }
+
+    /// Brings back what earlier runs kept for the session that is open now.
+    pub(super) fn load_kept(&mut self) {
+        let kept = self.keep.load(&self.state.session.id);
+        let action = Action::Kept { draft: kept.draft, stash: kept.stash, history: kept.history };
+        update(&mut self.state, action);
+    }
+
+    /// The loop.
+    async fn turn(&mut self, signals: &mut Signals) {
+        let mut next_frame = Instant::now();
+        while self.exit.is_none() {
+            if self.state.dirty && Instant::now() >= next_frame {
+                if self.frame().is_err() {
+                    signals.code = Some(129);
+                    return;
+                }
+                next_frame = Instant::now() + FRAME;
+            }
+            let wake = self.wake(next_frame);
+            let actions = tokio::select! {
+                biased;
+                signal = signals.next() => match signal {
+                    Some(code) => {
+                        signals.code = Some(code);
+                        return;
+                    }
+                    None => {
+                        self.resumed();
+                        Vec::new()
+                    }
+                },
+                event = next_input(&mut self.input) => match event {
+                    Some(Ok(event)) => self.take_input(&event).await,
+                    // The terminal is gone: nobody can be asked or told anything any more.
+                    Some(Err(_)) | None => {
+                        signals.code = Some(129);
+                        return;
+                    }
+                },
+                event = self.events.next() => self.take_events(event).await,
+                Some(answer) = self.answers.next(), if !self.answers.is_empty() => {
+                    answer.into_iter().collect()
+                }
+                () = tokio::time::sleep_until(wake.unwrap_or(next_frame)), if wake.is_some() => {
+                    Vec::new()
+                }
+            };
+            self.apply(actions).await;
+        }
+        signals.code = self.exit;
+    }
+
+    /// When to wake although nothing happens.
+    fn wake(&self, next_frame: Instant) -> Option<Instant> {
+        if self.state.dirty {
+            return Some(next_frame);
+        }
+        let at = self.state.next_wake()?;
+        let wait = u64::try_from(at.saturating_sub(SystemClock.now_ms())).unwrap_or(0);
+        Some(Instant::now() + Duration::from_millis(wait))
+    }
+
+    fn frame(&mut self) -> std::io::Result<()> {
+        measure(&mut self.state);
+        self.state.dirty = false;
+        for job in self.state.transcript.take_jobs() {
+            let work = tokio::task::spawn_blocking(move || job.run());
+            self.answers.push(async move { work.await.ok().map(Action::Highlighted) }.boxed());
+        }
+        let title = match &self.state.session.name {
+            Some(name) => format!("{name} · harness-tui"),
+            None => "harness-tui".to_owned(),
+        };
+        if title != self.title {
+            self.screen.title(&title)?;
+            self.title = title;
+        }
+        let state = &self.state;
+        self.screen.draw(|frame| view(state, frame))
+    }
+
+    /// The event and all that wait behind it. They are polled as this task: the input stream keeps
+    /// the first waker it sees, and a waker of nobody would let it sleep for ever.
+    async fn take_input(&mut self, first: &Input) -> Vec<Action> {
+        let now = SystemClock.now_ms();
+        let mut actions: Vec<Action> = self.reader.action(first, now).into_iter().collect();
+        while actions.len() < BATCH {
+            let Some(input) = &mut self.input else { break };
+            let Poll::Ready(Some(Ok(event))) = futures_util::poll!(input.next()) else { break };
+            actions.extend(self.reader.action(&event, now));
+        }
+        actions
+    }
+
+    async fn take_events(&mut self, first: Option<Update>) -> Vec<Action> {
+        let mut actions = Vec::new();
+        let mut next = first;
+        if next.is_none() {
+            self.exit = Some(1);
+        }
+        while let Some(update) = next {
+            match update {
+                Update::Event(event) => actions.push(Action::Engine(event)),
+                Update::Missed(_) => return self.rejoin().await,
+            }
+            if actions.len() >= BATCH {
+                break;
+            }
+            next = self.events.try_next();
+        }
+        actions
+    }
+
+    /// Joins from a snapshot. Events that arrive while it is taken may be in it or not, so it is
+    /// taken again until none do; those of the last try are told apart by their entries. What an
+    /// abort handed back is in no snapshot and is always passed on.
+    pub(super) async fn rejoin(&mut self) -> Vec<Action> {
+        let mut handed_back = Vec::new();
+        self.drain(&mut handed_back);
+        for attempt in 1..=JOIN_TRIES {
+            let Ok(snapshot) = self.handle.snapshot().await else {
+                self.exit = Some(1);
+                return Vec::new();
+            };
+            let late = self.drain(&mut handed_back);
+            if late.is_empty() || attempt == JOIN_TRIES {
+                let late: Vec<_> = late.into_iter().filter(|e| !covers(&snapshot, e)).collect();
+                return std::iter::once(Action::Joined(Box::new(snapshot)))
+                    .chain(handed_back.into_iter().chain(late).map(Action::Engine))
+                    .collect();
+            }
+        }
+        Vec::new()
+    }
+
+    /// Takes all waiting events; those that hand text back go aside.
+    fn drain(&mut self, handed_back: &mut Vec<Arc<Event>>) -> Vec<Arc<Event>> {
+        let mut late = Vec::new();
+        while let Some(update) = self.events.try_next() {
+            match update {
+                Update::Event(event) if matches!(*event, Event::Abort { .. }) => {
+                    handed_back.push(event);
+                }
+                Update::Event(event) => late.push(event),
+                Update::Missed(_) => {}
+            }
+        }
+        late
+    }
+
+    /// Applies actions at one time and does what they ask for.
+    pub(super) async fn apply(&mut self, actions: impl IntoIterator<Item = Action>) {
+        let clock = Action::Clock(SystemClock.now_ms());
+        for action in std::iter::once(clock).chain(actions) {
+            let effects = update(&mut self.state, action);
+            self.perform(effects).await;
+        }
+    }
+
+    async fn perform(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            if let Err(error) = self.effect(effect).await {
+                self.state.tell(format!("{error:#}"));
+            }
+        }
+    }
+}
+
+/// Whether the snapshot already shows what the event tells.
+fn covers(snapshot: &Snapshot, event: &Event) -> bool {
+    let known = |id: &EntryId| snapshot.branch.iter().rev().any(|entry| entry.id == *id);
+    match event {
+        Event::MessageEnd { entry, .. } => known(entry),
+        Event::EntryAppended { entry } => known(&entry.id),
+        Event::MessageUpdate { .. } | Event::MessageStart { .. } => true,
+        _ => false,
+    }
+}
+
+/// The next input; never ready while the terminal is lent.
+async fn next_input(input: &mut Option<EventStream>) -> Option<std::io::Result<Input>> {
+    match input {
+        Some(input) => input.next().await,
+        None => std::future::pending().await,
+    }
+}

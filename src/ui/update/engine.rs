@@ -1,0 +1,170 @@
+//! What the engine says: the transcript takes every event, and here the rest of the screen does.
+
+use std::sync::Arc;
+
+use crate::harness::{Event, Phase, Snapshot, TurnStatus};
+use crate::ui::action::Effect;
+use crate::ui::state::{Focus, SessionFacts, State, Tokens, Work};
+use crate::ui::update::submit;
+
+/// Takes over the state of an engine.
+pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
+    let other = state.session.id != snapshot.session.as_str();
+    if other {
+        state.returned.clear();
+        state.draft.saved = state.composer.revision();
+    }
+    state.transcript.load(&snapshot.branch);
+    state.transcript.resume_partial(&snapshot.partial);
+    state.transcript.resume_running(&snapshot.running);
+    state.tools.join(&snapshot.running);
+    for held in &snapshot.held {
+        state.tools.held(&held.key, &held.tool, &held.arguments, &held.summary, held.since);
+    }
+    state.approvals.set(snapshot.held);
+    state.queue = snapshot.queue;
+    let kept = if other { Tokens::default() } else { std::mem::take(&mut state.session.tokens) };
+    state.session = SessionFacts {
+        id: snapshot.session.as_str().to_owned(),
+        path: snapshot.path,
+        name: snapshot.name,
+        read_only: snapshot.read_only,
+        model: snapshot.model,
+        model_known: snapshot.model_known,
+        thinking: snapshot.thinking,
+        profile: snapshot.profile,
+        tokens: Tokens {
+            window: snapshot.context_window,
+            context: snapshot.context_tokens,
+            cost: snapshot.cost,
+            ..kept
+        },
+    };
+    state.work = Work {
+        phase: snapshot.phase,
+        turn: snapshot.turn,
+        step: snapshot.step,
+        max: snapshot.max_turns,
+        since: state.now,
+        ..Work::default()
+    };
+    if state.surface.focus == Focus::Approval {
+        state.surface.focus = Focus::Composer;
+    }
+    Vec::new()
+}
+
+/// An event. Marks the state dirty only when something visible changed.
+pub(super) fn event(state: &mut State, event: &Arc<Event>) -> Vec<Effect> {
+    let shown = state.transcript.apply(event);
+    let changed = turn(state, event) || call(state, event) || facts(state, event);
+    state.dirty |= shown || changed;
+    let calls_back =
+        matches!(**event, Event::TurnCompleted { .. } | Event::ApprovalRequested { .. });
+    if calls_back && !state.terminal_focused { vec![Effect::Bell] } else { Vec::new() }
+}
+
+fn turn(state: &mut State, event: &Event) -> bool {
+    let now = state.now;
+    let work = &mut state.work;
+    match event {
+        Event::TurnStarted { turn, .. } => {
+            *work = Work {
+                phase: Phase::Turn,
+                turn: Some(turn.clone()),
+                since: now,
+                ..Work::default()
+            };
+            state.tools.clear();
+        }
+        Event::TurnCompleted { status, error, .. } => {
+            work.failed =
+                *status == TurnStatus::Failed && error.as_ref().is_none_or(|error| error.retryable);
+            (work.phase, work.waiting, work.retry) = (Phase::Idle, None, None);
+            state.tools.settle(now);
+            state.approvals.set(Vec::new());
+        }
+        Event::Settled => (work.phase, work.waiting, work.retry) = (Phase::Idle, None, None),
+        Event::TurnStart { step, max } => {
+            (work.step, work.max, work.since) = (*step, *max, now);
+        }
+        Event::RequestWaiting { waiting, model } => {
+            if work.waiting.is_none() {
+                work.since = now;
+            }
+            work.waiting = Some((*waiting, model.clone()));
+        }
+        Event::MessageUpdate { .. } => return work.waiting.take().is_some(),
+        Event::MessageStart { .. } | Event::MessageEnd { .. } => return false,
+        Event::RetryScheduled { attempt, max_attempts, delay_ms, .. } => {
+            let delay = i64::try_from(*delay_ms).unwrap_or(i64::MAX);
+            work.phase = Phase::Retry;
+            work.waiting = None;
+            work.retry = Some((*attempt, *max_attempts, now.saturating_add(delay)));
+        }
+        Event::RetryAttemptStart { .. } | Event::RetryFinished => {
+            (work.phase, work.retry, work.since) = (Phase::Turn, None, now);
+        }
+        Event::Abort { cleared } => submit::bring_back(state, cleared),
+        _ => return false,
+    }
+    true
+}
+
+fn call(state: &mut State, event: &Event) -> bool {
+    let now = state.now;
+    match event {
+        Event::ToolExecutionStart { key, tool_name, args, summary, .. } => {
+            (state.work.since, state.work.waiting) = (now, None);
+            state.tools.started(key, tool_name, args, summary, now);
+        }
+        Event::ToolExecutionUpdate { key, partial_result } => {
+            state.tools.updated(key, partial_result);
+            return state.areas.tools.width > 0;
+        }
+        Event::ToolExecutionEnd { key, result, is_error, .. } => {
+            state.tools.ended(key, result, *is_error, now);
+        }
+        Event::ApprovalRequested { held } => {
+            state.work.since = now;
+            state.tools.held(&held.key, &held.tool, &held.arguments, &held.summary, now);
+            state.approvals.add(Arc::clone(held));
+        }
+        Event::ApprovalResolved { key, allowed } => {
+            state.tools.answered(key, *allowed, now);
+            state.approvals.remove(key);
+        }
+        _ => return false,
+    }
+    true
+}
+
+fn facts(state: &mut State, event: &Event) -> bool {
+    let session = &mut state.session;
+    match event {
+        Event::QueueUpdate { queue } => state.queue.clone_from(queue),
+        Event::ModelUpdate { model, context_window, known } => {
+            session.model.clone_from(model);
+            session.tokens.window = *context_window;
+            session.model_known = *known;
+        }
+        Event::ThinkingLevelUpdate { level } => session.thinking = *level,
+        Event::ApprovalProfileUpdate { profile } => session.profile = *profile,
+        Event::UsageUpdate { context_tokens, input, output, cache_read, cost } => {
+            session.tokens = Tokens {
+                window: session.tokens.window,
+                context: *context_tokens,
+                input: *input,
+                output: *output,
+                cache_read: *cache_read,
+                cost: *cost,
+            };
+        }
+        Event::EntryAppended { entry } => {
+            let crate::session::Body::SessionInfo { name } = &entry.body else { return false };
+            session.name.clone_from(name);
+        }
+        _ => return false,
+    }
+    true
+}
