@@ -282,6 +282,7 @@ fn held() -> HeldCall {
         reason: String::new(),
         hash: String::new(),
         preview: Some(Display::Diff { diff: "+1 x".into(), first_changed_line: None }),
+        session_rule: String::new(),
         since: 0,
     }
 }

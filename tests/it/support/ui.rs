@@ -234,6 +234,7 @@ pub fn held(ordinal: u32, tool: &str, summary: &str, preview: Display) -> Arc<He
         reason: "runs a command".into(),
         hash: format!("hash{ordinal}"),
         preview: Some(preview),
+        session_rule: String::new(),
         since: 0,
     })
 }
@@ -261,5 +262,6 @@ pub fn snapshot() -> Snapshot {
         held: Vec::new(),
         partial: Vec::new(),
         running: Vec::new(),
+        notices: Vec::new(),
     }
 }
