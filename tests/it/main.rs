@@ -1,5 +1,6 @@
 //! One integration binary, so that everything links once. One file per area.
 
+#[cfg(test)]
 mod support;
 
 #[cfg(feature = "tui")]

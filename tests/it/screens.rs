@@ -272,11 +272,11 @@ fn event() -> impl Strategy<Value = Event> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_actions_paint_the_same_screen_twice_and_never_panic(
-        actions in prop::collection::vec(action(), 0..60),
+        actions in prop::collection::vec(action(), 0..40),
     ) {
         let mut ui = Ui::new(100, 30);
         for action in actions {

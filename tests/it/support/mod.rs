@@ -1,4 +1,4 @@
 //! What several areas share: drivers, a mock server, a pseudo-terminal.
 
 #[cfg(feature = "tui")]
-pub mod ui;
+pub(crate) mod ui;
