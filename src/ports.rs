@@ -9,7 +9,12 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 mod disk;
+mod faulty;
+mod memory;
+
 pub use disk::Disk;
+pub use faulty::{Fault, FaultyFs};
+pub use memory::MemoryFs;
 
 /// What is known of a file without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +26,7 @@ pub struct FileFacts {
 }
 
 /// A file that only grows. Owned by the one writer of a session.
-pub trait AppendFile: Send + Debug {
+pub trait AppendFile: Send + Sync + Debug {
     /// Writes all bytes at the end. On an error any number of them may have been written.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
     /// Makes what was appended survive a power cut (`fdatasync`). After an error the file must not
@@ -33,7 +38,7 @@ pub trait AppendFile: Send + Debug {
 }
 
 /// Held while a lock file is locked; dropping it unlocks.
-pub trait FileLock: Send + Debug {}
+pub trait FileLock: Send + Sync + Debug {}
 
 /// The files of sessions. Every file created is 0600 and every directory 0700, whatever the umask.
 pub trait FileSystem: Send + Sync + Debug {
@@ -41,6 +46,10 @@ pub trait FileSystem: Send + Sync + Debug {
     /// At most `len` bytes from `offset`; fewer at the end of the file.
     fn read_range(&self, path: &Path, offset: u64, len: usize) -> io::Result<Vec<u8>>;
     fn facts(&self, path: &Path) -> io::Result<FileFacts>;
+    /// The path with links resolved, so that two names of one file meet at one lock.
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
+        Ok(path.to_owned())
+    }
     /// The entries of a directory, full paths, sorted by name.
     fn list(&self, dir: &Path) -> io::Result<Vec<PathBuf>>;
     /// Creates the directory and its parents.
@@ -74,5 +83,15 @@ impl Clock for SystemClock {
         SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |elapsed| i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX))
+    }
+}
+
+/// A clock that stands still, in Unix milliseconds.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct FixedClock(pub i64);
+
+impl Clock for FixedClock {
+    fn now_ms(&self) -> i64 {
+        self.0
     }
 }

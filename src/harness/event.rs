@@ -16,6 +16,7 @@ use crate::message::{
 };
 use crate::policy::{Decision, Profile};
 use crate::session::Entry;
+pub use crate::session::journal::{QueueKind, TurnStatus};
 
 /// The key of a tool call within a session. Provider ids may repeat; this does not.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -41,29 +42,10 @@ pub struct HeldCall {
     /// What it would do: the diff of an edit, the text of a command.
     #[serde(skip)]
     pub preview: Option<Display>,
+    /// What `Decision::Session` would allow until the session ends, in words.
+    pub session_rule: String,
     /// Unix milliseconds.
     pub since: i64,
-}
-
-/// How a turn ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TurnStatus {
-    Completed,
-    Cancelled,
-    Failed,
-}
-
-/// Which queue a message waits in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum QueueKind {
-    /// Delivered after the running tool batch.
-    Steer,
-    /// Delivered when the turn would end.
-    FollowUp,
-    /// Delivered in front of the next prompt.
-    NextTurn,
 }
 
 /// A message that waits.
@@ -218,6 +200,9 @@ pub enum Event {
         cache_read: u64,
         cost: f64,
     },
+    SessionInfoChanged {
+        name: String,
+    },
     /// An entry was stored on the active branch.
     EntryAppended {
         entry: Arc<Entry>,
@@ -333,6 +318,8 @@ pub struct Snapshot {
     pub partial: Vec<Part>,
     /// Calls that run now: key, tool, summary, output so far, since (Unix milliseconds).
     pub running: Vec<RunningCall>,
+    /// What was noticed while opening; only the first snapshot has it.
+    pub notices: Vec<String>,
 }
 
 /// A call that runs.

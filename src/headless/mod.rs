@@ -1,1 +1,85 @@
-//! placeholder
+//! Front ends without a screen: one prompt in, text or JSON lines out, an exit code at the end.
+//!
+//! Both read the same events as the screen. Standard output carries the answer only; everything else
+//! goes to the second writer.
+
+mod exit;
+mod json;
+mod print;
+
+pub use exit::Exit;
+
+use std::io::{self, Write};
+
+use crate::harness::{Command, Handle, Update};
+use crate::message::Part;
+
+/// How the answer is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// The final text.
+    Text,
+    /// A header, then one event a line.
+    Json,
+}
+
+/// Sends one prompt and follows the turn to its end.
+///
+/// # Errors
+/// When `out` or `err` cannot be written; a closed `out` is [`Exit::Closed`] instead.
+pub async fn run(
+    handle: &Handle,
+    mode: Mode,
+    content: Vec<Part>,
+    out: &mut (dyn Write + Send),
+    err: &mut (dyn Write + Send),
+) -> io::Result<Exit> {
+    match follow(handle, mode, content, out, err).await {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Closed),
+        other => other,
+    }
+}
+
+async fn follow(
+    handle: &Handle,
+    mode: Mode,
+    content: Vec<Part>,
+    out: &mut (dyn Write + Send),
+    err: &mut (dyn Write + Send),
+) -> io::Result<Exit> {
+    let mut events = handle.subscribe();
+    let snapshot = match handle.snapshot().await {
+        Ok(snapshot) => snapshot,
+        Err(error) => {
+            writeln!(err, "harness-tui: {error}")?;
+            return Ok(Exit::Failed);
+        }
+    };
+    for notice in &snapshot.notices {
+        writeln!(err, "harness-tui: {notice}")?;
+    }
+    if mode == Mode::Json {
+        json::header(&snapshot, out)?;
+    }
+    if let Err(error) = handle.send(Command::Prompt { content }).await {
+        writeln!(err, "harness-tui: {error}")?;
+        return Ok(Exit::Failed);
+    }
+    let mut exit = exit::Watch::default();
+    while let Some(update) = events.next().await {
+        let Update::Event(event) = update else {
+            writeln!(err, "harness-tui: some events were lost because the output was too slow")?;
+            continue;
+        };
+        exit.see(&event);
+        match mode {
+            Mode::Json => json::event(&event, out)?,
+            Mode::Text => print::event(&event, out, err)?,
+        }
+        if exit.over() {
+            break;
+        }
+    }
+    out.flush()?;
+    Ok(exit.verdict())
+}

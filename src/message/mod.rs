@@ -8,12 +8,14 @@ mod delta;
 mod ids;
 mod outcome;
 mod part;
+mod profile;
 mod usage;
 
 pub use delta::{Delta, Partial};
 pub use ids::{EntryId, SessionId, TurnId};
 pub use outcome::{Access, Display, ToolOutcome, ToolSpec};
 pub use part::{Part, ToolCall, content_from_any, plain_text};
+pub use profile::Profile;
 pub use usage::{Cost, StopReason, ThinkingLevel, Usage};
 
 use serde::{Deserialize, Serialize};

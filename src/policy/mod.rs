@@ -5,31 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::message::Access;
-
-/// How much runs without asking.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Profile {
-    /// Reads run; everything else is refused.
-    ReadOnly,
-    /// Reads run; writes and commands need a yes.
-    #[default]
-    Confirm,
-    /// Everything runs.
-    Full,
-}
-
-impl Profile {
-    pub const ALL: [Self; 3] = [Self::ReadOnly, Self::Confirm, Self::Full];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ReadOnly => "read-only",
-            Self::Confirm => "confirm",
-            Self::Full => "full",
-        }
-    }
-}
+pub use crate::message::Profile;
 
 /// What a person says to a held call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -70,6 +70,10 @@ impl FileSystem for Disk {
         })
     }
 
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
+        fs::canonicalize(path)
+    }
+
     fn list(&self, dir: &Path) -> io::Result<Vec<PathBuf>> {
         let mut paths = Vec::new();
         for entry in fs::read_dir(dir)? {

@@ -4,6 +4,37 @@
 //! retries nor stores nor decides. To add one, write a file beside `openai_chat.rs`, implement
 //! [`Provider`], and add a line to [`Kind`] and [`open`]; `script.rs` is the shortest example.
 
+mod answer;
+mod anthropic;
+mod anthropic_decode;
+pub mod catalogue;
+mod classify;
+mod connection;
+mod demo;
+mod demo_intent;
+mod demo_rules;
+mod demo_texts;
+mod exchange;
+mod http;
+pub mod known;
+mod models;
+mod openai_chat;
+mod openai_decode;
+mod playback;
+mod retry;
+mod script;
+mod script_format;
+mod sse;
+mod think_tags;
+mod tool_ids;
+mod transform;
+mod url;
+
+pub use demo::Demo;
+pub use models::list_models;
+pub use retry::RetryPolicy;
+pub use script::Script;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -138,8 +169,9 @@ pub enum Kind {
     Script,
 }
 
-/// What a provider needs to be opened. Keys never appear in `Debug` output.
-#[derive(Debug, Clone)]
+/// What a provider needs to be opened. Keys, header values and query values (which may be keys
+/// too) never appear in `Debug` output.
+#[derive(Clone)]
 pub struct Endpoint {
     /// The provider's name in the config.
     pub name: String,
@@ -152,16 +184,28 @@ pub struct Endpoint {
     pub script: Option<std::path::PathBuf>,
 }
 
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint")
+            .field("name", &self.name)
+            .field("kind", &self.kind)
+            .field("base_url", &url::shown_text(&self.base_url))
+            .field("key", &self.key.as_ref().map(|_| "[key]"))
+            .field("headers", &self.headers.keys().collect::<Vec<_>>())
+            .field("script", &self.script)
+            .finish()
+    }
+}
+
 /// Opens the provider of an endpoint.
 ///
 /// # Errors
-/// When the script cannot be read, or the HTTP client cannot be built.
+/// When the script cannot be read, the base URL is no URL, or the HTTP client cannot be built.
 pub fn open(endpoint: &Endpoint) -> Result<Arc<dyn Provider>, ProviderError> {
-    let _ = endpoint;
-    Err(ProviderError {
-        kind: ErrorKind::Permanent,
-        message: "bug: not wired yet".into(),
-        status: None,
-        retry_after: None,
+    Ok(match endpoint.kind {
+        Kind::OpenaiChat => Arc::new(openai_chat::open(endpoint)?),
+        Kind::Anthropic => Arc::new(anthropic::open(endpoint)?),
+        Kind::Demo => Arc::new(Demo),
+        Kind::Script => Arc::new(Script::open(endpoint)?),
     })
 }

@@ -1,6 +1,7 @@
 //! Pure text: sanitising, measuring, cutting, comparing. No I/O, no colours, no terminal.
 
 pub mod diff;
+pub mod nearest;
 pub mod sanitize;
 pub mod tokens;
 pub mod truncate;

@@ -4,6 +4,41 @@
 //! line to [`built_in`]. No screen code changes: results are shown by the shape of their
 //! [`Display`](crate::message::Display).
 
+mod bash;
+mod change;
+mod content;
+mod edit;
+mod files;
+mod find;
+mod fuzzy;
+mod glob;
+mod grep;
+mod hits;
+mod lines;
+mod ls;
+mod offload;
+mod output;
+mod paths;
+mod process;
+mod read;
+mod replace;
+mod save;
+mod schema;
+mod survivors;
+mod validate;
+mod walk;
+mod write;
+
+pub use bash::Bash;
+pub use edit::Edit;
+pub use files::FileTracker;
+pub use find::Find;
+pub use grep::Grep;
+pub use ls::Ls;
+pub use read::Read;
+pub use validate::prepare;
+pub use write::Write;
+
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,9 +78,23 @@ pub trait Tool: Send + Sync + fmt::Debug {
         let _ = (arguments, cwd);
         None
     }
+    /// The state of [`target`](Self::target) before and after, without doing it, so that recovery
+    /// can tell whether a change was made before a crash. `None` when it would fail.
+    fn images(&self, arguments: &Value, cwd: &Path) -> Option<Images> {
+        let _ = (arguments, cwd);
+        None
+    }
     /// Runs. Never panics, never fails: a failure is an outcome with `is_error`. Must end soon after
     /// `context.cancel` fires, leaving no process behind.
     fn run(&self, arguments: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome>;
+}
+
+/// Sha256 (64 hex digits) of a file's content before and after a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Images {
+    /// `None` when there is no such file yet.
+    pub before: Option<String>,
+    pub after: String,
 }
 
 /// A running tool's news: the output so far, bounded, for live panes. Not stored.
@@ -70,11 +119,15 @@ pub struct ToolContext {
     pub hidden_env: Arc<[String]>,
 }
 
-/// Remembers the state in which files were read, and serialises writes to one real path.
-#[derive(Debug, Default)]
-pub struct FileTracker {}
-
 /// All tools of this version in the order the model sees them.
 pub fn built_in() -> Vec<Arc<dyn Tool>> {
-    Vec::new()
+    vec![
+        Arc::new(Read),
+        Arc::new(Bash::default()),
+        Arc::new(Edit),
+        Arc::new(Write),
+        Arc::new(Grep),
+        Arc::new(Find),
+        Arc::new(Ls),
+    ]
 }

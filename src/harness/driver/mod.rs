@@ -1,0 +1,214 @@
+//! The only loop that awaits: it owns the session, executes the machine's effects, and reports back.
+//!
+//! Meaning lives in `turn`; here is only how. Everything that takes time runs as a task of its own
+//! and answers through one inbox, so a command is never kept waiting by a stream or a tool.
+
+mod inbox;
+mod perform;
+mod prepare;
+mod request;
+mod run_tool;
+mod settings;
+mod start;
+mod view;
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use crate::message::{Message, ThinkingLevel, ToolResultMessage, Usage};
+use crate::policy::Profile;
+use crate::session::{Body, Session};
+use crate::tools::FileTracker;
+
+use super::handle::Letter;
+use super::partial::PartialFile;
+use super::setup::{Model, Setup};
+use super::turn::{Effect, Fresh, Machine};
+use super::{CallKey, Command, Event, Handle, HarnessError, Phase, Reply, RunningCall};
+use inbox::Inside;
+pub use start::spawn;
+
+/// Commands that may wait before a sender has to.
+const MAILBOX: usize = 64;
+/// Events a reader may lag behind before it loses the oldest and has to join again.
+const EVENTS: usize = 4096;
+/// Reports of tasks that may wait before the tasks have to.
+const INBOX: usize = 256;
+
+/// One engine. Lives in its task; everybody else has a [`Handle`].
+struct Driver {
+    setup: Setup,
+    machine: Machine,
+    model: Model,
+    thinking: ThinkingLevel,
+    profile: Profile,
+    /// What people allowed until the session ends.
+    allowed: HashSet<String>,
+    files: Arc<FileTracker>,
+    events: broadcast::Sender<Arc<Event>>,
+    inbox: mpsc::Sender<Inside>,
+    stream: Option<CancellationToken>,
+    timer: Option<CancellationToken>,
+    tools: CancellationToken,
+    running: BTreeMap<CallKey, RunningCall>,
+    /// Appends and events that wait for one write.
+    pending: Vec<Effect>,
+    /// Entries of setters called while a turn runs; written at the next save point.
+    settings: Vec<Body>,
+    partial: PartialFile,
+    record: RunRecord,
+    idle_waiters: Vec<oneshot::Sender<()>>,
+    /// What was noticed while opening; given with the first snapshot, when somebody is there.
+    notices: Vec<String>,
+}
+
+/// What readers are told when a step and a run end, and the sums of the session.
+#[derive(Debug, Default)]
+struct RunRecord {
+    messages: Vec<Arc<Message>>,
+    answer: Option<Arc<Message>>,
+    results: Vec<Arc<ToolResultMessage>>,
+    /// Readers were told that an answer begins.
+    answer_open: bool,
+    totals: Usage,
+    context_tokens: u64,
+}
+
+impl Driver {
+    fn session(&mut self) -> &mut Session {
+        &mut self.setup.session
+    }
+
+    fn now(&self) -> i64 {
+        self.setup.clock.now_ms()
+    }
+
+    fn emit(&self, event: Event) {
+        // Nobody listening is no error.
+        let _ = self.events.send(Arc::new(event));
+    }
+
+    async fn serve(
+        mut self,
+        mut letters: mpsc::Receiver<Letter>,
+        mut inbox: mpsc::Receiver<Inside>,
+    ) {
+        loop {
+            tokio::select! {
+                biased;
+                letter = letters.recv() => match letter {
+                    Some(Letter::Close(done)) => {
+                        self.close(&mut inbox).await;
+                        let _ = done.send(());
+                        return;
+                    }
+                    Some(letter) => self.letter(letter),
+                    None => return self.close(&mut inbox).await,
+                },
+                Some(report) = inbox.recv() => self.report(report),
+            }
+            self.answer_idle_waiters();
+        }
+    }
+
+    fn letter(&mut self, letter: Letter) {
+        match letter {
+            Letter::Command(command, answer) => {
+                let reply = self.command(command);
+                let _ = answer.send(reply);
+            }
+            Letter::Snapshot(answer) => {
+                let _ = answer.send(self.snapshot());
+            }
+            Letter::WaitForIdle(answer) => self.idle_waiters.push(answer),
+            // Handled where the loop can end.
+            Letter::Close(answer) => drop(answer),
+        }
+    }
+
+    fn command(&mut self, command: Command) -> Result<Reply, HarnessError> {
+        let now = self.now();
+        match command {
+            Command::Prompt { content } => {
+                let fresh = self.fresh();
+                let (reply, effects) = self.machine.begin(Some(content), fresh)?;
+                self.perform(effects).map(|()| reply)
+            }
+            Command::Retry => {
+                self.can_go_on()?;
+                let fresh = self.fresh();
+                let (reply, effects) = self.machine.begin(None, fresh)?;
+                self.perform(effects).map(|()| reply)
+            }
+            Command::Steer { text } => self.enqueue(super::QueueKind::Steer, text),
+            Command::FollowUp { text } => self.enqueue(super::QueueKind::FollowUp, text),
+            Command::NextTurn { text } => self.enqueue(super::QueueKind::NextTurn, text),
+            Command::Dequeue { id } => {
+                let (reply, effects) = self.machine.dequeue(&id)?;
+                self.perform(effects).map(|()| reply)
+            }
+            Command::Abort { by } => {
+                let (queued, effects) = self.machine.abort(&by, now);
+                self.perform(effects).map(|()| Reply::Cleared { queued })
+            }
+            Command::Decide { key, decision } => {
+                let (reply, effects) = self.machine.decide(&key, decision, now)?;
+                self.perform(effects).map(|()| reply)
+            }
+            Command::SetModel { reference } => self.set_model(&reference),
+            Command::SetThinkingLevel { level } => self.set_thinking(level),
+            Command::SetApprovalProfile { profile } => self.set_profile(profile),
+            Command::SetName { name } => self.set_name(&name),
+        }
+    }
+
+    fn enqueue(&mut self, kind: super::QueueKind, text: String) -> Result<Reply, HarnessError> {
+        let fresh = self.fresh();
+        let (reply, effects) = self.machine.enqueue(kind, text, fresh)?;
+        self.perform(effects).map(|()| reply)
+    }
+
+    /// Stops what runs, waits until it has ended on disk, and releases the session.
+    async fn close(&mut self, inbox: &mut mpsc::Receiver<Inside>) {
+        if self.machine.phase() != Phase::Idle {
+            let (_, effects) = self.machine.abort("quit", self.now());
+            let _ = self.perform(effects);
+        }
+        while self.machine.phase() != Phase::Idle {
+            // Tools end within their grace, so this ends too.
+            let Some(report) = inbox.recv().await else { break };
+            self.report(report);
+        }
+        let _ = self.session().append(Vec::new(), crate::session::Flush::Sync);
+        self.partial.clear();
+        self.answer_idle_waiters();
+    }
+
+    fn answer_idle_waiters(&mut self) {
+        if self.machine.phase() == Phase::Idle {
+            for waiter in self.idle_waiters.drain(..) {
+                let _ = waiter.send(());
+            }
+        }
+    }
+
+    /// What a new turn needs from outside the machine.
+    fn fresh(&mut self) -> Fresh {
+        Fresh {
+            now: self.now(),
+            turn: crate::message::TurnId::new(),
+            preface: self.preface(),
+            options: self.options(),
+        }
+    }
+}
+
+/// The handle and the channels behind it.
+fn channels() -> (Handle, mpsc::Receiver<Letter>) {
+    let (letters, mailbox) = mpsc::channel(MAILBOX);
+    let (events, _) = broadcast::channel(EVENTS);
+    (Handle { letters, events }, mailbox)
+}

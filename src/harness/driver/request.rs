@@ -1,0 +1,101 @@
+//! Asking the model: the request is a repaired view of the session, sent from a task of its own.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use tokio_util::sync::CancellationToken;
+
+use crate::message::ToolSpec;
+use crate::prompt::{Family, assemble};
+use crate::providers::{Request, StreamEvent};
+use crate::session::request_view;
+
+use super::Driver;
+use super::inbox::{Inside, coalesce};
+use crate::harness::event::millis;
+use crate::harness::turn::Input;
+use crate::harness::{ErrorCode, Event, Failure, HarnessError, Waiting};
+
+/// Stream events taken together when they have piled up.
+const CHUNK: usize = 64;
+
+impl Driver {
+    pub(super) fn request(&mut self, request: u64) -> Result<(), HarnessError> {
+        let context = self
+            .session()
+            .context()
+            .map_err(|error| HarnessError::new(ErrorCode::Session, error.to_string()))?;
+        let tools = self.tool_specs();
+        let spec = self.model.spec.clone();
+        let family = Family::of(&spec.provider, &spec.id);
+        let body = Request {
+            system: assemble(&self.setup.prompt, family, &tools),
+            messages: request_view(&context),
+            tools,
+            thinking: self.thinking,
+            session_id: self.session().id().to_string(),
+            timeouts: self.setup.timeouts,
+            model: spec,
+        };
+        self.emit(Event::RequestWaiting {
+            waiting: Waiting::Response,
+            model: self.model.spec.reference(),
+        });
+        let cancel = CancellationToken::new();
+        self.stream = Some(cancel.clone());
+        let stream = self.model.provider.stream(body, cancel.clone());
+        let inbox = self.inbox.clone();
+        tokio::spawn(async move {
+            let mut chunks = stream.ready_chunks(CHUNK);
+            loop {
+                let events = tokio::select! {
+                    biased;
+                    () = cancel.cancelled() => return,
+                    chunk = chunks.next() => match chunk {
+                        Some(events) => coalesce(events),
+                        None => return,
+                    },
+                };
+                for event in events {
+                    let last = matches!(event, StreamEvent::Finished(_) | StreamEvent::Failed(_));
+                    if inbox.send(Inside::Stream(request, event)).await.is_err() || last {
+                        return;
+                    }
+                }
+            }
+        });
+        Ok(())
+    }
+
+    pub(super) fn tool_specs(&self) -> Vec<ToolSpec> {
+        self.setup.tools.iter().map(|tool| tool.spec()).collect()
+    }
+
+    /// Waits before the next attempt, visibly.
+    pub(super) fn wait(
+        &mut self,
+        request: u64,
+        attempt: u32,
+        retry_after: Option<Duration>,
+        failure: Failure,
+    ) {
+        let delay = self.setup.retry.delay(attempt, retry_after, fastrand::f64());
+        self.emit(Event::RetryScheduled {
+            attempt,
+            max_attempts: self.setup.retry.max_retries,
+            delay_ms: millis(delay),
+            error: failure,
+        });
+        let cancel = CancellationToken::new();
+        self.timer = Some(cancel.clone());
+        let inbox = self.inbox.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                () = cancel.cancelled() => {}
+                () = tokio::time::sleep(delay) => {
+                    let _ = inbox.send(Inside::Input(Input::RetryDue { request })).await;
+                }
+            }
+        });
+    }
+}

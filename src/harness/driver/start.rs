@@ -1,0 +1,151 @@
+//! Opening an engine: choose the model, settle what a crash left, then serve.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::message::{AssistantMessage, Message, StopReason, ThinkingLevel};
+use crate::session::{Body, Entry, Flush};
+use crate::text::tokens;
+use crate::tools::FileTracker;
+
+use super::{Driver, INBOX, RunRecord, channels};
+use crate::harness::partial::PartialFile;
+use crate::harness::queue::Queue;
+use crate::harness::recovery::{self, Unfinished};
+use crate::harness::setup::{Model, Setup};
+use crate::harness::turn::{Limits, Machine};
+use crate::harness::{ErrorCode, Handle, HarnessError};
+
+/// Starts the engine of a session in a task of its own.
+///
+/// # Errors
+/// When no model can be used, or the session cannot be read.
+pub fn spawn(mut setup: Setup) -> Result<Handle, HarnessError> {
+    let mut notices = std::mem::take(&mut setup.notices);
+    let context = setup.session.context().map_err(|error| session_error(&error))?;
+    let model = choose_model(&setup, context.model.as_ref(), &mut notices)?;
+    let thinking = setup.thinking.or(context.thinking_level).unwrap_or(ThinkingLevel::Off);
+    let branch = setup.session.branch().map_err(|error| session_error(&error))?;
+    let past = recovery::fold(&branch, setup.session.id());
+    let (handle, letters) = channels();
+    let (inbox, reports) = mpsc::channel(INBOX);
+    let limits = Limits {
+        max_turns: setup.max_turns,
+        max_retries: if setup.retry.enabled { setup.retry.max_retries } else { 0 },
+        max_delay: setup.retry.max_delay,
+    };
+    let mut queue = Queue::restore(past.queue);
+    queue.steering = setup.steering;
+    queue.follow_up = setup.follow_up;
+    let machine = Machine::new(setup.session.id().clone(), limits, queue);
+    let partial = PartialFile::new(&setup.state_dir, setup.session.id());
+    let mut driver = Driver {
+        profile: setup.profile,
+        files: Arc::new(FileTracker::default()),
+        events: handle.events.clone(),
+        record: totals(&branch),
+        setup,
+        machine,
+        model,
+        thinking,
+        allowed: HashSet::new(),
+        inbox,
+        stream: None,
+        timer: None,
+        tools: CancellationToken::new(),
+        running: BTreeMap::new(),
+        pending: Vec::new(),
+        settings: Vec::new(),
+        partial,
+        idle_waiters: Vec::new(),
+        notices: Vec::new(),
+    };
+    driver.sign();
+    if let Some(unfinished) = past.unfinished {
+        driver.settle(unfinished, &mut notices)?;
+    }
+    notices.extend(driver.session().take_notices().into_iter().map(|notice| notice.text));
+    driver.notices = notices;
+    tokio::spawn(driver.serve(letters, reports));
+    Ok(handle)
+}
+
+fn session_error(error: &crate::session::SessionError) -> HarnessError {
+    HarnessError::new(ErrorCode::Session, error.to_string())
+}
+
+/// Asked for by name: that or an error. Else the session's own, else the default, said aloud.
+fn choose_model(
+    setup: &Setup,
+    own: Option<&(String, String)>,
+    notices: &mut Vec<String>,
+) -> Result<Model, HarnessError> {
+    if let Some(reference) = &setup.model {
+        return (setup.models)(reference);
+    }
+    if let Some((provider, id)) = own {
+        match (setup.models)(&format!("{provider}/{id}")) {
+            Ok(model) => return Ok(model),
+            Err(error) => notices.push(format!(
+                "this session's model {provider}/{id} cannot be used ({error}); using {}",
+                setup.default_model
+            )),
+        }
+    }
+    (setup.models)(&setup.default_model)
+}
+
+/// The sums of the whole branch, and the size of the context after the last counted answer.
+fn totals(branch: &[Arc<Entry>]) -> RunRecord {
+    let mut record = RunRecord::default();
+    for entry in branch {
+        match &entry.body {
+            Body::Message { message, .. } => {
+                record.context_tokens += tokens::of_message(message);
+                if let Message::Assistant(answer) = message {
+                    record.totals.add(&answer.usage);
+                    if answer.usage.context_tokens() > 0 {
+                        record.context_tokens = answer.usage.context_tokens();
+                    }
+                }
+            }
+            Body::Compaction { summary, .. } => record.context_tokens = tokens::of_text(summary),
+            _ => {}
+        }
+    }
+    record
+}
+
+impl Driver {
+    fn settle(
+        &mut self,
+        unfinished: Unfinished,
+        notices: &mut Vec<String>,
+    ) -> Result<(), HarnessError> {
+        if self.session().holder().is_some() {
+            return Ok(());
+        }
+        let now = self.now();
+        let cut = self.partial.read().map(|content| AssistantMessage {
+            content,
+            api: self.model.provider.api().to_owned(),
+            provider: self.model.spec.provider.clone(),
+            model: self.model.spec.id.clone(),
+            stop_reason: StopReason::Aborted,
+            error_message: Some("the program ended before the answer was complete".into()),
+            timestamp: now,
+            ..AssistantMessage::default()
+        });
+        let bodies = unfinished.settle(cut, now);
+        self.session().append(bodies, Flush::Sync).map_err(|error| session_error(&error))?;
+        self.partial.clear();
+        notices.push(
+            "the last turn was interrupted; what it had done is kept, nothing was run again"
+                .to_owned(),
+        );
+        Ok(())
+    }
+}

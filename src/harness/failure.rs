@@ -1,0 +1,42 @@
+//! A provider's or the disk's failure as a card: what happened, whether a retry helps, what to do.
+
+use crate::providers::{ErrorKind, ProviderError};
+
+use super::Failure;
+
+impl Failure {
+    pub(super) fn of_provider(error: &ProviderError) -> Self {
+        let (kind, retryable, advice) = match error.kind {
+            ErrorKind::Auth => (
+                "auth",
+                false,
+                "check the key: set the provider's key variable or its api_key_env in the config, then /retry",
+            ),
+            ErrorKind::RateLimited => {
+                ("rate_limited", true, "wait a little, then /retry, or choose another /model")
+            }
+            ErrorKind::Overflow => (
+                "overflow",
+                false,
+                "the conversation no longer fits: start a /new session or choose a /model with a larger window",
+            ),
+            ErrorKind::Transient => ("transient", true, "/retry asks again"),
+            ErrorKind::Permanent => (
+                "permanent",
+                false,
+                "the server refuses this request: check /model and the base URL",
+            ),
+        };
+        Self { kind, message: error.message.clone(), retryable, advice: advice.to_owned() }
+    }
+
+    pub(super) fn of_session(message: &str) -> Self {
+        Self {
+            kind: "session",
+            message: message.to_owned(),
+            retryable: false,
+            advice: "your text is kept: make the disk writable or free some space, then send again"
+                .to_owned(),
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The turn as a pure machine: inputs come in, effects go out, nothing waits and nothing is done here.
+//!
+//! The driver is the only caller. It executes the effects in order and answers with inputs, so both
+//! orders of any two concurrent things can be written down as a test.
+//!
+//! Invariant: a turn ends with every call of its answers closed by exactly one result.
+//! Invariant: an effect on the world stands in the list after the record that announces it.
+
+mod answer;
+mod command;
+mod end;
+mod tools;
+
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::message::{
+    AssistantMessage, Delta, Message, Partial, SessionId, ToolCall, ToolOutcome, TurnId, Usage,
+};
+use crate::providers::ProviderError;
+use crate::session::{Body, Flush, Origin};
+
+use super::batch::{Batch, Prepared};
+use super::queue::{Item, Queue};
+use super::{CallKey, Event, Failure, HeldCall, Phase};
+
+/// What the machine asks of the driver, in order.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Effect {
+    /// Append to the session. Consecutive appends become one write.
+    Append {
+        bodies: Vec<Body>,
+        flush: Flush,
+    },
+    /// Write what is collected before anything after this.
+    Barrier,
+    Emit(Event),
+    /// Ask the model; the context is built from the session.
+    Request {
+        request: u64,
+    },
+    CancelRequest,
+    /// Wait before the next attempt, then answer with [`Input::RetryDue`].
+    Wait {
+        request: u64,
+        attempt: u32,
+        retry_after: Option<Duration>,
+        failure: Failure,
+    },
+    CancelWait,
+    /// Look at a call; answered with [`Input::Prepared`].
+    Prepare {
+        ordinal: usize,
+        call: ToolCall,
+    },
+    Run {
+        key: CallKey,
+        call: ToolCall,
+        arguments: Value,
+        summary: String,
+    },
+    CancelTools,
+    /// Remember a person's decision for the rest of the session.
+    Remember {
+        held: Box<HeldCall>,
+    },
+    /// The step is over: tell readers, take a save point.
+    EndStep,
+    /// The run is over: tell readers which messages it made.
+    EndRun,
+}
+
+/// What the driver reports.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Input {
+    Delta {
+        request: u64,
+        delta: Delta,
+    },
+    Finished {
+        request: u64,
+        message: Box<AssistantMessage>,
+    },
+    Failed {
+        request: u64,
+        error: ProviderError,
+    },
+    RetryDue {
+        request: u64,
+    },
+    Prepared {
+        ordinal: usize,
+        prepared: Prepared,
+    },
+    ToolDone {
+        key: CallKey,
+        outcome: ToolOutcome,
+        duration_ms: u64,
+    },
+    /// The session could not be written; nothing of the last append is in it.
+    AppendFailed {
+        message: String,
+    },
+}
+
+/// What a new turn needs from outside.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Fresh {
+    /// Unix milliseconds.
+    pub(super) now: i64,
+    pub(super) turn: TurnId,
+    /// Entries that must stand before the first user message: model and thinking level.
+    pub(super) preface: Vec<Body>,
+    /// What the turn froze at its start, for the record.
+    pub(super) options: Map<String, Value>,
+}
+
+/// The numbers the machine decides by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Limits {
+    /// Steps a turn; 0 for no cap.
+    pub(super) max_turns: u32,
+    /// Attempts after the first; 0 when retrying is off.
+    pub(super) max_retries: u32,
+    /// A server that asks to wait longer than this is not waited for.
+    pub(super) max_delay: Duration,
+}
+
+/// The machine of one session.
+#[derive(Debug, Clone)]
+pub(super) struct Machine {
+    session: SessionId,
+    pub(super) limits: Limits,
+    pub(super) queue: Queue,
+    turn: Option<Turn>,
+    requests: u64,
+    /// Who the answers come from, for entries the machine itself has to write.
+    pub(super) signature: Signature,
+}
+
+/// The stamp of an assistant message that no provider finished.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Signature {
+    pub(super) api: String,
+    pub(super) provider: String,
+    pub(super) model: String,
+}
+
+#[derive(Debug, Clone)]
+struct Turn {
+    id: TurnId,
+    step: u32,
+    stage: Stage,
+    usage: Usage,
+    /// Its start is on disk.
+    begun: bool,
+    /// Somebody stopped it; it ends when nothing runs any more.
+    stopped: Option<String>,
+    /// The final text so far.
+    result: Option<String>,
+    /// What failed in the last step, and how many steps in a row it did.
+    failing: Option<(String, u32)>,
+}
+
+#[derive(Debug, Clone)]
+enum Stage {
+    Requesting { request: u64, attempt: u32, partial: Partial },
+    Waiting { request: u64, attempt: u32, failure: Failure },
+    Calls(Batch),
+}
+
+impl Machine {
+    pub(super) fn new(session: SessionId, limits: Limits, queue: Queue) -> Self {
+        Self { session, limits, queue, turn: None, requests: 0, signature: Signature::default() }
+    }
+
+    /// One step: what is to be done about `input`. Late and repeated inputs are ignored.
+    pub(super) fn step(&mut self, input: Input, now: i64) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        match input {
+            Input::Delta { request, delta } => self.delta(request, delta, &mut effects),
+            Input::Finished { request, message } => {
+                self.finished(request, *message, now, &mut effects);
+            }
+            Input::Failed { request, error } => self.failed(request, &error, now, &mut effects),
+            Input::RetryDue { request } => self.retry_due(request, &mut effects),
+            Input::Prepared { ordinal, prepared } => {
+                self.prepared(ordinal, prepared, now, &mut effects);
+            }
+            Input::ToolDone { key, outcome, duration_ms } => {
+                self.tool_done(&key, outcome, duration_ms, now, &mut effects);
+            }
+            Input::AppendFailed { message } => self.append_failed(&message, &mut effects),
+        }
+        effects
+    }
+
+    /// What was collected so far is on disk.
+    pub(super) fn stored(&mut self) {
+        if let Some(turn) = &mut self.turn {
+            turn.begun = true;
+        }
+    }
+
+    pub(super) fn phase(&self) -> Phase {
+        match self.turn.as_ref().map(|turn| &turn.stage) {
+            None => Phase::Idle,
+            Some(Stage::Waiting { .. }) => Phase::Retry,
+            Some(_) => Phase::Turn,
+        }
+    }
+
+    pub(super) fn turn_id(&self) -> Option<&TurnId> {
+        self.turn.as_ref().map(|turn| &turn.id)
+    }
+
+    /// The step under way, 0 when idle.
+    pub(super) fn step_number(&self) -> u32 {
+        self.turn.as_ref().map_or(0, |turn| turn.step)
+    }
+
+    /// What has streamed of the answer under way.
+    pub(super) fn partial(&self) -> Option<&Partial> {
+        match self.turn.as_ref().map(|turn| &turn.stage) {
+            Some(Stage::Requesting { partial, .. }) => Some(partial),
+            _ => None,
+        }
+    }
+
+    /// The calls that wait for a person.
+    pub(super) fn held(&self) -> Vec<HeldCall> {
+        match self.turn.as_ref().map(|turn| &turn.stage) {
+            Some(Stage::Calls(batch)) => batch.held().cloned().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Asks for the next answer, as a new step.
+    fn next_step(&mut self, effects: &mut Vec<Effect>) {
+        let max = self.limits.max_turns;
+        let Some(turn) = &mut self.turn else { return };
+        turn.step += 1;
+        self.requests += 1;
+        turn.stage =
+            Stage::Requesting { request: self.requests, attempt: 0, partial: Partial::default() };
+        effects.push(Effect::Emit(Event::TurnStart { step: turn.step, max }));
+        effects.push(Effect::Request { request: self.requests });
+    }
+
+    /// Writes queued messages as user messages of the turn.
+    fn deliver(&self, items: Vec<Item>, bodies: &mut Vec<Body>) {
+        for item in items {
+            bodies.push(self.message_body(item.message, None));
+            bodies.push(crate::session::journal::Record::Dequeued { id: item.id }.body());
+        }
+    }
+
+    fn message_body(&self, message: Message, origin: Option<Origin>) -> Body {
+        let own = || {
+            let turn = self.turn.as_ref()?;
+            let step = (turn.step > 0).then_some(turn.step);
+            Some(Origin { turn: Some(turn.id.clone()), step, ..Origin::default() })
+        };
+        Body::Message { message, harness: origin.or_else(own) }
+    }
+
+    fn queue_update(&self) -> Effect {
+        Effect::Emit(Event::QueueUpdate { queue: self.queue.list() })
+    }
+}

@@ -1,0 +1,75 @@
+//! Which session a start is about: a new one, the newest of this folder, or one by path or id.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use harness_tui::harness::{ErrorCode, HarnessError, Which};
+use harness_tui::ports::{Disk, SystemClock};
+use harness_tui::session::{Durability, Place, Session, find_by_prefix, most_recent};
+
+use super::{Ground, Stop};
+
+fn place(ground: &Ground) -> Place {
+    let config = ground.live.get();
+    let durability = match config.durability.as_deref() {
+        Some("process") => Durability::Process,
+        _ => Durability::Commit,
+    };
+    let root = ground.cli.session_dir.clone().unwrap_or_else(|| ground.paths.sessions());
+    Place { files: Arc::new(Disk), clock: Arc::new(SystemClock), root, durability }
+}
+
+/// The session the command line asks for.
+pub(super) fn first(ground: &Ground) -> Result<Session, Stop> {
+    let cli = &ground.cli;
+    if cli.no_session {
+        return Ok(Session::in_memory(Arc::new(SystemClock), &ground.cwd));
+    }
+    if cli.resume_last {
+        return which(ground, Which::Recent).map_err(|error| Stop::failed(error.message));
+    }
+    match &cli.session {
+        None => Ok(Session::create(place(ground), &ground.cwd)),
+        Some(wanted) => {
+            let path = find(ground, wanted)?;
+            open(ground, &path).map_err(|error| Stop::failed(error.message))
+        }
+    }
+}
+
+/// The session a front end asks for.
+pub(super) fn which(ground: &Ground, which: Which) -> Result<Session, HarnessError> {
+    match which {
+        Which::New => Ok(Session::create(place(ground), &ground.cwd)),
+        Which::Path(path) => open(ground, &path),
+        Which::Recent => {
+            let place = place(ground);
+            match most_recent(&*place.files, &place.root, &ground.cwd) {
+                Some(path) => open(ground, &path),
+                None => Err(error_of(&format!(
+                    "there is no session for {} yet: start one without --continue",
+                    ground.cwd.display()
+                ))),
+            }
+        }
+    }
+}
+
+fn open(ground: &Ground, path: &Path) -> Result<Session, HarnessError> {
+    Session::open(place(ground), path).map_err(|error| error_of(&error.to_string()))
+}
+
+fn error_of(text: &str) -> HarnessError {
+    HarnessError::new(ErrorCode::Session, text)
+}
+
+/// A path, or the beginning of an id.
+fn find(ground: &Ground, wanted: &str) -> Result<PathBuf, Stop> {
+    let path = ground.cwd.join(wanted);
+    if path.exists() || wanted.contains('/') || wanted.ends_with(".jsonl") {
+        return Ok(path);
+    }
+    let place = place(ground);
+    find_by_prefix(&*place.files, &place.root, wanted)
+        .map_err(|error| Stop::failed(error.to_string()))
+}

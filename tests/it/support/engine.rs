@@ -1,0 +1,333 @@
+//! Drives a real engine with a provider that plays steps and tools that wait for a word.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::BoxStream;
+use harness_tui::harness::{
+    Command, Event, Handle, HarnessError, Model, QueueMode, Reply, Setup, Subscription, Update,
+    spawn,
+};
+use harness_tui::message::{
+    Access, AssistantMessage, Delta, Message, Part, StopReason, ToolCall, ToolOutcome, ToolSpec,
+};
+use harness_tui::policy::Profile;
+use harness_tui::ports::{Clock, FileSystem, FixedClock, MemoryFs};
+use harness_tui::prompt::Sources;
+use harness_tui::providers::{
+    ModelSpec, Provider, ProviderError, Request, RetryPolicy, StreamEvent, Timeouts,
+};
+use harness_tui::session::{Durability, Place, Session, view};
+use harness_tui::tools::{Tool, ToolContext};
+use serde_json::{Value, json};
+use tokio::sync::{Notify, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+/// One answer of the model.
+#[derive(Debug, Clone)]
+pub(crate) enum Step {
+    Say(&'static str),
+    /// Tool name and arguments.
+    Call(Vec<(&'static str, Value)>),
+    Fail(ProviderError),
+    /// Streams this much and then nothing, until it is cancelled.
+    Hang(&'static str),
+}
+
+/// Plays its steps, then says "done". Every request is checked and kept.
+#[derive(Debug, Default)]
+pub(crate) struct Player {
+    steps: Mutex<VecDeque<Step>>,
+    pub(crate) requests: Mutex<Vec<Request>>,
+}
+
+impl Player {
+    fn events(step: Step) -> Vec<StreamEvent> {
+        let text = |text: &str| {
+            vec![
+                StreamEvent::Delta(Delta::TextStart { index: 0 }),
+                StreamEvent::Delta(Delta::TextDelta { index: 0, delta: text.into() }),
+            ]
+        };
+        let end = |content: Vec<Part>, stop_reason| {
+            StreamEvent::Finished(Box::new(AssistantMessage {
+                content,
+                api: "test".into(),
+                provider: "test".into(),
+                model: "m".into(),
+                stop_reason,
+                ..AssistantMessage::default()
+            }))
+        };
+        match step {
+            Step::Say(said) => {
+                let mut events = text(said);
+                events.push(end(vec![Part::text(said)], StopReason::Stop));
+                events
+            }
+            Step::Hang(said) => text(said),
+            Step::Fail(error) => vec![StreamEvent::Failed(error)],
+            Step::Call(calls) => {
+                let parts = calls.into_iter().enumerate().map(|(at, (name, arguments))| {
+                    Part::ToolCall(ToolCall {
+                        id: format!("c{at}"),
+                        name: name.into(),
+                        arguments,
+                        ..ToolCall::default()
+                    })
+                });
+                vec![end(parts.collect(), StopReason::ToolUse)]
+            }
+        }
+    }
+}
+
+impl Provider for Player {
+    fn api(&self) -> &'static str {
+        "test"
+    }
+
+    fn stream(&self, request: Request, _: CancellationToken) -> BoxStream<'static, StreamEvent> {
+        view::check(&request.messages).expect("every request is well formed");
+        self.requests.lock().unwrap().push(request);
+        let step = self.steps.lock().unwrap().pop_front().unwrap_or(Step::Say("done"));
+        let hangs = matches!(step, Step::Hang(_));
+        let events = futures_util::stream::iter(Self::events(step));
+        if hangs { events.chain(futures_util::stream::pending()).boxed() } else { events.boxed() }
+    }
+}
+
+/// A tool for tests: `echo` answers, `gate` waits for a permit, `bomb` panics, `fail` fails.
+#[derive(Debug)]
+pub(crate) struct Toy {
+    pub(crate) name: &'static str,
+    pub(crate) access: Access,
+    pub(crate) gate: Arc<Semaphore>,
+    pub(crate) started: Arc<Notify>,
+}
+
+impl Toy {
+    pub(crate) fn new(name: &'static str, access: Access) -> Self {
+        Self { name, access, gate: Arc::new(Semaphore::new(0)), started: Arc::new(Notify::new()) }
+    }
+}
+
+impl Tool for Toy {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: self.name.into(),
+            description: "a toy".into(),
+            parameters: json!({"type": "object"}),
+        }
+    }
+
+    fn access(&self) -> Access {
+        self.access
+    }
+
+    fn summary(&self, arguments: &Value) -> String {
+        arguments.to_string()
+    }
+
+    fn run(&self, arguments: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
+        let (name, gate) = (self.name, Arc::clone(&self.gate));
+        let started = Arc::clone(&self.started);
+        Box::pin(async move {
+            started.notify_one();
+            match name {
+                "bomb" => panic!("boom"),
+                "fail" => ToolOutcome::error("it failed"),
+                "gate" => tokio::select! {
+                    permit = gate.acquire() => {
+                        permit.unwrap().forget();
+                        ToolOutcome::text("opened")
+                    }
+                    () = context.cancel.cancelled() => ToolOutcome::error("cancelled"),
+                },
+                _ => ToolOutcome::text(format!("{name}: {arguments}")),
+            }
+        })
+    }
+}
+
+/// How the next engine is made.
+#[derive(Debug)]
+pub(crate) struct Bench {
+    pub(crate) player: Arc<Player>,
+    pub(crate) tools: Vec<Arc<Toy>>,
+    pub(crate) files: Arc<dyn FileSystem>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) profile: Profile,
+    pub(crate) unattended: bool,
+    pub(crate) max_turns: u32,
+    pub(crate) state: tempfile::TempDir,
+}
+
+impl Bench {
+    pub(crate) fn new(steps: Vec<Step>) -> Self {
+        Self {
+            player: Arc::new(Player { steps: Mutex::new(steps.into()), ..Player::default() }),
+            tools: vec![
+                Arc::new(Toy::new("look", Access::Read)),
+                Arc::new(Toy::new("gate", Access::Read)),
+                Arc::new(Toy::new("act", Access::Execute)),
+                Arc::new(Toy::new("fail", Access::Read)),
+                Arc::new(Toy::new("bomb", Access::Read)),
+            ],
+            files: Arc::new(MemoryFs::new()),
+            clock: Arc::new(FixedClock(1_796_057_462_123)),
+            profile: Profile::Confirm,
+            unattended: false,
+            max_turns: 0,
+            state: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        Place {
+            files: Arc::clone(&self.files),
+            clock: Arc::clone(&self.clock),
+            root: "/sessions".into(),
+            durability: Durability::Commit,
+        }
+    }
+
+    pub(crate) fn toy(&self, name: &str) -> &Toy {
+        self.tools.iter().find(|toy| toy.name == name).unwrap()
+    }
+
+    pub(crate) fn engine(&self) -> Engine {
+        self.engine_of(Session::create(self.place(), Path::new("/work")))
+    }
+
+    pub(crate) fn reopened(&self, path: &Path) -> Engine {
+        self.engine_of(Session::open(self.place(), path).unwrap())
+    }
+
+    pub(crate) fn engine_of(&self, session: Session) -> Engine {
+        let player = Arc::clone(&self.player);
+        let setup = Setup {
+            session,
+            models: Arc::new(move |reference: &str| {
+                let (provider, id) = reference.split_once('/').unwrap_or(("test", reference));
+                Ok(Model {
+                    provider: Arc::clone(&player) as Arc<dyn Provider>,
+                    spec: spec(provider, id),
+                })
+            }),
+            model: None,
+            default_model: "test/m".into(),
+            thinking: None,
+            tools: self.tools.iter().map(|toy| Arc::clone(toy) as Arc<dyn Tool>).collect(),
+            profile: self.profile,
+            unattended: self.unattended,
+            prompt: Sources::default(),
+            labels: serde_json::Map::new(),
+            cwd: "/work".into(),
+            clock: Arc::clone(&self.clock),
+            state_dir: self.state.path().to_owned(),
+            hidden_env: Arc::from([]),
+            timeouts: Timeouts::default(),
+            retry: RetryPolicy::default(),
+            max_turns: self.max_turns,
+            steering: QueueMode::OneAtATime,
+            follow_up: QueueMode::OneAtATime,
+            notices: Vec::new(),
+        };
+        let handle = spawn(setup).unwrap();
+        let events = handle.subscribe();
+        Engine { handle, events, seen: Vec::new() }
+    }
+}
+
+fn spec(provider: &str, id: &str) -> ModelSpec {
+    ModelSpec {
+        provider: provider.into(),
+        id: id.into(),
+        context_window: 100_000,
+        max_output: 1000,
+        reasoning: false,
+        images: false,
+        price: [0.0; 4],
+        known: true,
+    }
+}
+
+/// A running engine and what it has said.
+#[derive(Debug)]
+pub(crate) struct Engine {
+    pub(crate) handle: Handle,
+    events: Subscription,
+    pub(crate) seen: Vec<Arc<Event>>,
+}
+
+impl Engine {
+    pub(crate) async fn send(&self, command: Command) -> Result<Reply, HarnessError> {
+        self.handle.send(command).await
+    }
+
+    pub(crate) async fn prompt(&self, text: &str) -> Result<Reply, HarnessError> {
+        self.send(Command::Prompt { content: vec![Part::text(text)] }).await
+    }
+
+    /// Reads events up to and with the first that fits, and gives that one.
+    pub(crate) async fn until(&mut self, fits: impl Fn(&Event) -> bool) -> Arc<Event> {
+        loop {
+            let Some(Update::Event(event)) = self.events.next().await else {
+                panic!("the engine went silent after {:#?}", self.seen);
+            };
+            self.seen.push(Arc::clone(&event));
+            if fits(&event) {
+                return event;
+            }
+        }
+    }
+
+    pub(crate) async fn settled(&mut self) {
+        self.until(|event| matches!(event, Event::Settled)).await;
+    }
+
+    /// Sends a prompt and waits for the end; the names of what happened in between.
+    pub(crate) async fn turn(&mut self, text: &str) -> Vec<String> {
+        let from = self.seen.len();
+        self.prompt(text).await.unwrap();
+        self.settled().await;
+        self.seen[from..].iter().map(|event| name(event)).collect()
+    }
+
+    /// The messages of the branch, one word each.
+    pub(crate) async fn told(&self) -> Vec<String> {
+        let snapshot = self.handle.snapshot().await.unwrap();
+        snapshot
+            .branch
+            .iter()
+            .filter_map(|entry| match &entry.body {
+                harness_tui::session::Body::Message { message, .. } => Some(word(message)),
+                _ => None,
+            })
+            .collect()
+    }
+}
+
+/// The event's type, as JSON readers see it.
+pub(crate) fn name(event: &Event) -> String {
+    serde_json::to_value(event).unwrap()["type"].as_str().unwrap().to_owned()
+}
+
+pub(crate) fn word(message: &Message) -> String {
+    match message {
+        Message::User(_) => format!("user {}", message.text()),
+        Message::Assistant(answer) => {
+            let calls: Vec<&str> = answer.tool_calls().map(|call| call.name.as_str()).collect();
+            let reason = serde_json::to_value(answer.stop_reason).unwrap();
+            format!("{} {}{}", reason.as_str().unwrap(), message.text(), calls.join("+"))
+        }
+        Message::ToolResult(result) => {
+            format!("{} {}", if result.is_error { "error" } else { "result" }, message.text())
+        }
+        other => format!("{other:?}"),
+    }
+}
