@@ -194,6 +194,15 @@ fn body(call: &HeldCall, width: u16, theme: &Theme) -> (Vec<Line<'static>>, bool
             None => text(&serde_json::to_string_pretty(&call.arguments).unwrap_or_default()),
         },
     }
+    if !call.session_rule.is_empty() {
+        let rule = format!("s allows until the session ends: {}", call.session_rule);
+        let rule = sanitize(&rule);
+        for line in rule.split('\n') {
+            for row in wrap(line, usize::from(width.max(1))) {
+                lines.push(Line::styled(line[row].to_owned(), theme.muted));
+            }
+        }
+    }
     let cut = lines.len() > BODY_LINES;
     lines.truncate(BODY_LINES);
     (lines, cut)

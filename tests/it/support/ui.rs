@@ -245,6 +245,7 @@ pub(crate) fn held(ordinal: u32, tool: &str, summary: &str, preview: Display) ->
         reason: "runs a command".into(),
         hash: format!("hash{ordinal}"),
         preview: Some(preview),
+        session_rule: String::new(),
         since: 0,
     })
 }
@@ -272,5 +273,6 @@ pub(crate) fn snapshot() -> Snapshot {
         held: Vec::new(),
         partial: Vec::new(),
         running: Vec::new(),
+        notices: Vec::new(),
     }
 }
