@@ -90,6 +90,7 @@ fn fate(c: char, previous: Option<char>) -> Fate {
         | '\u{ffa0}'
         | '\u{fff0}'..='\u{fffb}'
         | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{13430}'..='\u{1343f}'
         | '\u{1d173}'..='\u{1d17a}'
         | '\u{e0000}'..='\u{e00ff}'
         | '\u{e01f0}'..='\u{e0fff}' => Fate::Code,

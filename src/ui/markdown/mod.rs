@@ -55,6 +55,8 @@ pub struct Document {
     /// Width and theme of all of `blocks`.
     frame: (usize, u64),
     jobs: Vec<HighlightJob>,
+    /// Bytes from the start that hold no definition.
+    plain_to: usize,
 }
 
 #[derive(Debug)]
@@ -86,7 +88,8 @@ impl Document {
             self.blocks.clear();
             self.frame = frame;
         }
-        let mut pass = Pass { source: shown, width, theme, code, open, jobs: Vec::new() };
+        let defines = self.has_definitions(shown, open);
+        let mut pass = Pass { source: shown, width, theme, code, open, defines, jobs: Vec::new() };
         let old = std::mem::take(&mut self.blocks);
         let result = catch_unwind(AssertUnwindSafe(|| pass.run(old)));
         self.jobs.append(&mut pass.jobs);
@@ -107,6 +110,17 @@ impl Document {
         }
     }
 
+    /// Whether the text may define links or footnotes. Looks only at what is new while it grows.
+    fn has_definitions(&mut self, shown: &str, open: bool) -> bool {
+        const MARK: &[u8] = b"]:";
+        let from = if open { self.plain_to.min(shown.len()) } else { 0 };
+        let found = memchr::memmem::find(&shown.as_bytes()[from..], MARK).is_some();
+        if !found {
+            self.plain_to = shown.len().saturating_sub(MARK.len() - 1);
+        }
+        found
+    }
+
     /// The lines, in pieces that stay the same object while their block does not change.
     pub fn lines(&self) -> impl Iterator<Item = &Lines> {
         self.blocks.iter().map(|block| &block.lines)
@@ -125,6 +139,8 @@ struct Pass<'a> {
     theme: &'a Theme,
     code: &'a dyn CodeLookup,
     open: bool,
+    /// Blocks may refer to definitions elsewhere in the text.
+    defines: bool,
     jobs: Vec<HighlightJob>,
 }
 
@@ -158,7 +174,7 @@ impl<'a> Pass<'a> {
     /// How many blocks need not even be parsed again, and where parsing starts. Definitions reach
     /// everywhere, so a text that has any is always parsed whole, and so is every finished text.
     fn stable(&self, old: &[Laid]) -> (usize, usize) {
-        if !self.open || self.source.len() < RESTART_AFTER || self.source.contains("]:") {
+        if !self.open || self.source.len() < RESTART_AFTER || self.defines {
             return (0, 0);
         }
         let kept = old.len().saturating_sub(OPEN_BLOCKS);
@@ -215,7 +231,7 @@ impl<'a> Pass<'a> {
 
     /// A hash of everything that blocks can refer to: links and footnotes defined anywhere.
     fn definitions(&self, parser: &pulldown_cmark::OffsetIter<'_>) -> u64 {
-        if !self.source.contains("]:") {
+        if !self.defines {
             return 0;
         }
         let links = parser.reference_definitions().iter().fold(0u64, |sum, (label, link)| {

@@ -29,6 +29,9 @@ const MAX_BYTES: usize = 512 * 1024;
 /// Below this width the body is not indented.
 const MIN_INDENTED: usize = 12;
 
+/// Lines of running output in an open card: it is laid out anew with every piece that arrives.
+const FULL_TAIL: usize = 40;
+
 const OPEN_HINT: &str = " (ctrl+o)";
 
 /// A call as lines of at most the frame's width.
@@ -209,7 +212,7 @@ fn body(
     }
     let lines = match (&card.state, display) {
         (CallState::Running(output), _) => {
-            let rows = if folded == ToolFold::Full { FULL } else { TAIL };
+            let rows = if folded == ToolFold::Full { FULL_TAIL } else { TAIL };
             terminal(output, rows, room, theme)
         }
         (_, Some(display)) => {

@@ -208,6 +208,7 @@ impl Transcript {
     }
 
     fn completed(&mut self, status: TurnStatus, error: Option<&Failure>, reason: Option<&str>) {
+        self.end_live();
         self.give_up_calls();
         match (status, error, reason) {
             (_, Some(error), _) => self.trouble(error),

@@ -150,6 +150,15 @@ impl Transcript {
         true
     }
 
+    /// What streamed and was never stored stays as it is: it was said.
+    pub(super) fn end_live(&mut self) {
+        for at in self.live.take().map(|live| live.blocks).unwrap_or_default() {
+            if let Some(block) = self.blocks.get_mut(at) {
+                block.touch();
+            }
+        }
+    }
+
     /// Lets the stored message take the place of what streamed, when it has the same parts.
     pub(super) fn settle(
         &mut self,
