@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::harness::{Command, Event, HarnessError, Reply, Snapshot};
+use crate::harness::{CallKey, Command, Event, HarnessError, Reply, Snapshot};
 use crate::ui::chord::Chord;
 use crate::ui::highlight::Highlighted;
 use crate::ui::keymap::ActionId;
@@ -59,8 +59,8 @@ pub enum Asked {
     Steer { text: String, again: bool },
     /// Another message that waits.
     Queue { text: String },
-    /// The decision on the held call with this hash.
-    Decision { hash: String },
+    /// The decision on a held call.
+    Decision { key: CallKey },
     /// One message taken out of the queue.
     TakeBack,
     /// Anything else: what was tried, for the message.

@@ -30,15 +30,15 @@ pub struct Approvals {
     /// The message being written to a "no, because".
     pub message: Option<LineInput>,
     card: Card,
-    /// Hashes whose answer is on its way: a second key must not answer twice.
-    sent: Vec<String>,
+    /// Calls whose answer is on its way: a second key must not answer twice.
+    sent: Vec<CallKey>,
 }
 
 /// How the first call stands on the screen.
 #[derive(Debug, Default)]
 struct Card {
-    /// Hash, width: what `lines` were made for.
-    made_for: Option<(String, u16)>,
+    /// What `lines` were made for: the call, what it would do, the width.
+    made_for: Option<(CallKey, String, u16)>,
     lines: Vec<Line<'static>>,
     cut: bool,
     top: usize,
@@ -51,12 +51,12 @@ struct Card {
 
 impl Approvals {
     pub fn current(&self) -> Option<&Arc<HeldCall>> {
-        self.calls.iter().find(|call| !self.sent.contains(&call.hash))
+        self.calls.iter().find(|call| !self.sent.contains(&call.key))
     }
 
     /// How many still need an answer.
     pub fn open(&self) -> usize {
-        self.calls.iter().filter(|call| !self.sent.contains(&call.hash)).count()
+        self.calls.iter().filter(|call| !self.sent.contains(&call.key)).count()
     }
 
     pub fn set(&mut self, calls: Vec<Arc<HeldCall>>) {
@@ -64,7 +64,7 @@ impl Approvals {
     }
 
     pub fn add(&mut self, call: Arc<HeldCall>) {
-        self.sent.retain(|hash| *hash != call.hash);
+        self.sent.retain(|key| *key != call.key);
         self.calls.retain(|held| held.key != call.key);
         self.calls.push(call);
     }
@@ -74,19 +74,18 @@ impl Approvals {
             self.message = None;
         }
         self.calls.retain(|call| call.key != *key);
-        let left: Vec<&str> = self.calls.iter().map(|call| call.hash.as_str()).collect();
-        self.sent.retain(|hash| left.contains(&hash.as_str()));
+        self.sent.retain(|sent| sent != key);
     }
 
     /// An answer to the current call is on its way.
-    pub fn mark_sent(&mut self, hash: &str) {
-        self.sent.push(hash.to_owned());
+    pub fn mark_sent(&mut self, key: &CallKey) {
+        self.sent.push(key.clone());
         self.message = None;
     }
 
     /// The engine refused the answer; the call waits again.
-    pub fn mark_unsent(&mut self, hash: &str) {
-        self.sent.retain(|sent| sent != hash);
+    pub fn mark_unsent(&mut self, key: &CallKey) {
+        self.sent.retain(|sent| sent != key);
     }
 
     /// Whether a letter answers now.
@@ -105,7 +104,7 @@ impl Approvals {
             self.card = Card::default();
             return 0;
         };
-        let made_for = Some((call.hash.clone(), width));
+        let made_for = Some((call.key.clone(), call.hash.clone(), width));
         if self.card.made_for != made_for {
             let (lines, cut) = body(&call, width, theme);
             self.card = Card { made_for, lines, cut, ..Card::default() };
@@ -194,6 +193,15 @@ fn body(call: &HeldCall, width: u16, theme: &Theme) -> (Vec<Line<'static>>, bool
             Some(command) => text(command),
             None => text(&serde_json::to_string_pretty(&call.arguments).unwrap_or_default()),
         },
+    }
+    if !call.session_rule.is_empty() {
+        let rule = format!("s allows until the session ends: {}", call.session_rule);
+        let rule = sanitize(&rule);
+        for line in rule.split('\n') {
+            for row in wrap(line, usize::from(width.max(1))) {
+                lines.push(Line::styled(line[row].to_owned(), theme.muted));
+            }
+        }
     }
     let cut = lines.len() > BODY_LINES;
     lines.truncate(BODY_LINES);

@@ -30,6 +30,8 @@ use crate::ui::view::view;
 
 /// At most one frame in this time: 60 a second is as fast as screens show.
 const FRAME: Duration = Duration::from_millis(16);
+/// A key is shown sooner, so that typing does not wait behind a stream.
+const KEY_FRAME: Duration = Duration::from_millis(2);
 /// Input and engine events taken before a frame is due anyway: a flood must not stop the picture.
 const BATCH: usize = 2_000;
 /// Tries to join without an event in between.
@@ -167,14 +169,16 @@ impl Loop {
 
     /// The loop.
     async fn turn(&mut self, signals: &mut Signals) {
-        let mut next_frame = Instant::now();
+        let mut last_frame = Instant::now();
+        let mut typed = true;
         while self.exit.is_none() {
+            let next_frame = last_frame + if typed { KEY_FRAME } else { FRAME };
             if self.state.dirty && Instant::now() >= next_frame {
                 if self.frame().is_err() {
                     signals.code = Some(129);
                     return;
                 }
-                next_frame = Instant::now() + FRAME;
+                (last_frame, typed) = (Instant::now(), false);
             }
             let wake = self.wake(next_frame);
             let actions = tokio::select! {
@@ -190,7 +194,10 @@ impl Loop {
                     }
                 },
                 event = next_input(&mut self.input) => match event {
-                    Some(Ok(event)) => self.take_input(&event).await,
+                    Some(Ok(event)) => {
+                        typed = true;
+                        self.take_input(&event).await
+                    }
                     // The terminal is gone: nobody can be asked or told anything any more.
                     Some(Err(_)) | None => {
                         signals.code = Some(129);

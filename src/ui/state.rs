@@ -52,6 +52,8 @@ pub struct SessionFacts {
     pub thinking: ThinkingLevel,
     pub profile: Profile,
     pub tokens: Tokens,
+    /// Nothing has been said or shown since an empty session was joined.
+    pub untouched: bool,
 }
 
 impl SessionFacts {
@@ -209,7 +211,7 @@ impl State {
 
     /// Whether the empty session greets.
     pub fn greets(&self) -> bool {
-        self.look.welcome && self.transcript.is_empty()
+        self.look.welcome && self.session.untouched
     }
 
     /// When something will change on its own, Unix milliseconds; `None` while nothing moves, so an

@@ -36,6 +36,9 @@ pub(super) fn paint(state: &State, frame: &mut Frame<'_>) {
             right = if right.is_empty() { text.clone() } else { format!("{text}   {right}") };
         }
     }
+    if state.look.ascii {
+        right = right.replace('↑', "in ").replace('↓', "out ").replace('·', "-");
+    }
     let gap = width.saturating_sub(swidth(&left) + swidth(&right));
     let line = Line::from(vec![
         Span::styled(left, style),

@@ -4,7 +4,7 @@
 //! Keyboard enhancement is pushed without asking first, because the answer of a terminal that does
 //! not know the question never comes.
 
-use std::io::{self, Stdout, Write};
+use std::io::{self, BufWriter, Stdout, Write};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -35,6 +35,9 @@ const TITLE_COLUMNS: usize = 80;
 /// The clipboard sequence carries the text in base64; terminals drop much longer ones.
 pub(crate) const COPY_BYTES: usize = 75_000;
 
+/// A full frame of a large terminal fits.
+const FRAME_BYTES: usize = 128 * 1024;
+
 /// Whether the terminal is ours right now. Static, because the panic hook must know.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 /// Panics of other threads, told at the end.
@@ -44,7 +47,7 @@ const PANICS_MAX: usize = 8;
 /// The terminal while it is ours. Dropping it gives it back.
 #[derive(Debug)]
 pub(crate) struct Screen {
-    terminal: ratatui::Terminal<CrosstermBackend<Stdout>>,
+    terminal: ratatui::Terminal<CrosstermBackend<BufWriter<Stdout>>>,
     mouse: bool,
 }
 
@@ -56,7 +59,9 @@ impl Screen {
     pub(crate) fn take(mouse: bool) -> io::Result<Self> {
         hook();
         enter(mouse)?;
-        match ratatui::Terminal::new(CrosstermBackend::new(io::stdout())) {
+        // One write a frame.
+        let out = BufWriter::with_capacity(FRAME_BYTES, io::stdout());
+        match ratatui::Terminal::new(CrosstermBackend::new(out)) {
             Ok(terminal) => Ok(Self { terminal, mouse }),
             Err(error) => {
                 give_back();

@@ -31,15 +31,15 @@ fn backslash_enter_shift_enter_and_control_j_make_a_line() {
 fn a_large_paste_is_a_marker_that_sends_what_was_pasted() {
     let mut ui = Ui::new(80, 24);
     let first = "x".repeat(2_000);
-    let second = vec!["row"; 12].join("\r\n");
+    let second = ["row"; 12].join("\r\n");
     ui.paste(&first).keys(" and ").paste(&second);
     assert!(ui.screen().contains("pasted #1 · 2000 chars"));
     assert!(ui.screen().contains("pasted #2 · 12 lines"));
-    let both = format!("{first} and {}", vec!["row"; 12].join("\n"));
+    let both = format!("{first} and {}", ["row"; 12].join("\n"));
     assert_eq!(ui.draft(), both);
     // Right before the second marker, over it, and back over it.
     ui.keys("<left>x<ctrl+e><left><right>y");
-    assert_eq!(ui.draft(), format!("{first} and x{}y", vec!["row"; 12].join("\n")));
+    assert_eq!(ui.draft(), format!("{first} and x{}y", ["row"; 12].join("\n")));
 }
 
 #[test]
@@ -47,8 +47,8 @@ fn the_bounds_of_a_large_paste_are_exact() {
     for (text, marked) in [
         ("x".repeat(1_000), false),
         ("x".repeat(1_001), true),
-        (vec!["a"; 10].join("\n"), false),
-        (vec!["a"; 11].join("\n"), true),
+        (["a"; 10].join("\n"), false),
+        (["a"; 11].join("\n"), true),
     ] {
         let mut ui = Ui::new(80, 24);
         ui.paste(&text);

@@ -386,10 +386,27 @@ fn held_calls_are_answered_one_after_the_other() {
         ui.keys("y").commands(),
         [Command::Decide { key: key(1), decision: Decision::Once }]
     );
-    let hash = "hash1".to_owned();
     let error = HarnessError::new(ErrorCode::InvalidState, "the file has changed");
-    ui.answer(Asked::Decision { hash }, Err(error));
+    ui.answer(Asked::Decision { key: key(1) }, Err(error));
     assert!(ui.screen().contains("the file has changed"));
+}
+
+#[test]
+fn two_equal_calls_are_two_questions() {
+    let mut ui = Ui::new(80, 24);
+    ui.turn();
+    for ordinal in 0..2 {
+        let mut call = (*held(ordinal, "bash", "ls", Display::Text("ls".into()))).clone();
+        call.hash = "equal".into();
+        ui.event(Event::ApprovalRequested { held: call.into() });
+    }
+    ui.keys("<tab>").wait(400);
+    assert_eq!(ui.keys("y").commands().len(), 1);
+    assert!(ui.screen().contains("1 of 1"));
+    ui.wait(400).event(Event::ApprovalResolved { key: key(0), allowed: true });
+    ui.draw();
+    let decision = Decision::Once;
+    assert_eq!(ui.keys("y").commands(), [Command::Decide { key: key(1), decision }]);
 }
 
 #[test]

@@ -118,6 +118,27 @@ fn a_focused_approval_shows_its_keys() {
 }
 
 #[test]
+fn a_card_says_what_the_session_would_allow() {
+    let mut ui = Ui::new(80, 24);
+    let mut call = (*held(0, "bash", "ls", Display::Text("ls".into()))).clone();
+    call.session_rule = "bash ls *".into();
+    ui.turn().event(Event::ApprovalRequested { held: call.into() });
+    assert!(ui.screen().contains("s allows until the session ends: bash ls *"));
+}
+
+#[test]
+fn what_was_noticed_while_opening_stands_under_the_welcome() {
+    let mut ui = Ui::new(80, 24);
+    let mut opened = snapshot();
+    opened.notices = vec!["config: unknown key thme".into()];
+    ui.act(Action::Joined(Box::new(opened)));
+    let screen = ui.screen();
+    assert!(screen.contains("Welcome") && screen.contains("unknown key thme"), "{screen}");
+    ui.turn().user("hi");
+    assert!(!ui.screen().contains("Welcome"));
+}
+
+#[test]
 fn help_shows_the_real_keys() {
     check("help", |ui| _ = ui.keys("<f1>"), |screen| screen.contains("alt+enter · ctrl+x f"));
 }
@@ -272,11 +293,11 @@ fn event() -> impl Strategy<Value = Event> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_actions_paint_the_same_screen_twice_and_never_panic(
-        actions in prop::collection::vec(action(), 0..60),
+        actions in prop::collection::vec(action(), 0..40),
     ) {
         let mut ui = Ui::new(100, 30);
         for action in actions {

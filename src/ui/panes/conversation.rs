@@ -19,14 +19,10 @@ pub(crate) fn paint(state: &State, frame: &mut Frame<'_>) {
         let style = if focused { theme.border_focused } else { theme.border };
         framed(state, frame, areas.conversation, ("Conversation", ""), style);
     }
-    if state.greets() {
-        for (offset, line) in (0..).zip(welcome(state)) {
-            row(frame, areas.transcript, offset, line);
-        }
-    } else {
-        for (offset, line) in (0..).zip(state.transcript.visible()) {
-            row(frame, areas.transcript, offset, line.clone());
-        }
+    let mut lines = if state.greets() { welcome(state) } else { Vec::new() };
+    lines.extend(state.transcript.visible().iter().cloned());
+    for (offset, line) in (0..).zip(lines) {
+        row(frame, areas.transcript, offset, line);
     }
     if state.transcript.new_below() && areas.conversation.height > 0 {
         let mark = if state.look.ascii { "v new below " } else { "↓ new below " };
@@ -53,5 +49,6 @@ fn welcome(state: &State) -> Vec<Line<'static>> {
     }
     lines.push(Line::default());
     lines.push(Line::styled("? shows every key, ctrl+x a menu, / the commands.", theme.muted));
+    lines.push(Line::default());
     lines
 }

@@ -93,7 +93,7 @@ pub(super) fn perform(state: &mut State, id: ActionId) -> Vec<Effect> {
 
 fn answer(state: &mut State, decision: Decision) -> Vec<Effect> {
     let Some(call) = state.approvals.current() else { return Vec::new() };
-    let (key, hash) = (call.key.clone(), call.hash.clone());
-    state.approvals.mark_sent(&hash);
-    vec![Effect::Send(Command::Decide { key, decision }, Asked::Decision { hash })]
+    let key = call.key.clone();
+    state.approvals.mark_sent(&key);
+    vec![Effect::Send(Command::Decide { key: key.clone(), decision }, Asked::Decision { key })]
 }

@@ -39,7 +39,11 @@ pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
             cost: snapshot.cost,
             ..kept
         },
+        untouched: state.transcript.is_empty(),
     };
+    for text in snapshot.notices {
+        state.transcript.apply(&Event::Notice { text });
+    }
     state.work = Work {
         phase: snapshot.phase,
         turn: snapshot.turn,
@@ -62,6 +66,7 @@ pub(super) fn event(state: &mut State, event: &Arc<Event>) -> Vec<Effect> {
     let shown = state.transcript.apply(event);
     let changed = turn(state, event) || call(state, event) || facts(state, event);
     state.dirty |= shown || changed;
+    state.session.untouched &= !shown;
     let calls_back =
         matches!(**event, Event::TurnCompleted { .. } | Event::ApprovalRequested { .. });
     if calls_back && !state.terminal_focused { vec![Effect::Bell] } else { Vec::new() }

@@ -181,8 +181,8 @@ pub(super) fn answered(
             give_back(state, &text, &error);
         }
         (Asked::Queue { text }, Err(error)) => give_back(state, &text, &error),
-        (Asked::Decision { hash }, Err(error)) => {
-            state.approvals.mark_unsent(&hash);
+        (Asked::Decision { key }, Err(error)) => {
+            state.approvals.mark_unsent(&key);
             state.tell(format!("the answer was refused: {error}"));
         }
         (Asked::TakeBack, Ok(Reply::Cleared { queued })) => bring_back(state, &queued),

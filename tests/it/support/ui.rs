@@ -22,14 +22,14 @@ use serde_json::{Value, json};
 /// Between two keys of a person.
 const HUMAN_MS: i64 = 80;
 
-pub struct Ui {
-    pub state: State,
+pub(crate) struct Ui {
+    pub(crate) state: State,
     terminal: Terminal<TestBackend>,
     effects: Vec<Effect>,
 }
 
 impl Ui {
-    pub fn new(columns: u16, rows: u16) -> Self {
+    pub(crate) fn new(columns: u16, rows: u16) -> Self {
         let look = Look {
             theme: Theme::named("dark"),
             ascii: false,
@@ -49,13 +49,13 @@ impl Ui {
         ui
     }
 
-    pub fn act(&mut self, action: Action) -> &mut Self {
+    pub(crate) fn act(&mut self, action: Action) -> &mut Self {
         self.effects.extend(update(&mut self.state, action));
         self
     }
 
     /// Types `hi<enter>` at the speed of a person; `<lt>` is a `<`.
-    pub fn keys(&mut self, keys: &str) -> &mut Self {
+    pub(crate) fn keys(&mut self, keys: &str) -> &mut Self {
         for chord in chords(keys) {
             self.wait(HUMAN_MS).act(Action::Key(chord));
             self.draw();
@@ -64,31 +64,35 @@ impl Ui {
     }
 
     /// All at once, as a paste without marks arrives.
-    pub fn burst(&mut self, keys: &str) -> &mut Self {
+    pub(crate) fn burst(&mut self, keys: &str) -> &mut Self {
         for chord in chords(keys) {
             self.act(Action::Key(chord));
         }
         self
     }
 
-    pub fn paste(&mut self, text: &str) -> &mut Self {
+    pub(crate) fn paste(&mut self, text: &str) -> &mut Self {
         self.act(Action::Paste(text.into()))
     }
 
-    pub fn event(&mut self, event: Event) -> &mut Self {
+    pub(crate) fn event(&mut self, event: Event) -> &mut Self {
         self.act(Action::Engine(Arc::new(event)))
     }
 
-    pub fn answer(&mut self, asked: Asked, answer: Result<Reply, HarnessError>) -> &mut Self {
+    pub(crate) fn answer(
+        &mut self,
+        asked: Asked,
+        answer: Result<Reply, HarnessError>,
+    ) -> &mut Self {
         self.act(Action::Answered(asked, answer))
     }
 
-    pub fn wait(&mut self, ms: i64) -> &mut Self {
+    pub(crate) fn wait(&mut self, ms: i64) -> &mut Self {
         let now = self.state.now + ms;
         self.act(Action::Clock(now))
     }
 
-    pub fn resize(&mut self, columns: u16, rows: u16) -> &mut Self {
+    pub(crate) fn resize(&mut self, columns: u16, rows: u16) -> &mut Self {
         self.terminal.backend_mut().resize(columns, rows);
         self.act(Action::Resize(columns, rows));
         self.draw();
@@ -96,31 +100,37 @@ impl Ui {
     }
 
     /// A turn begins.
-    pub fn turn(&mut self) -> &mut Self {
+    pub(crate) fn turn(&mut self) -> &mut Self {
         self.event(Event::TurnStarted { session: session(), turn: "t1".into() })
             .event(Event::TurnStart { step: 1, max: 200 })
     }
 
     /// A piece of the answer.
-    pub fn text(&mut self, delta: &str) -> &mut Self {
+    pub(crate) fn text(&mut self, delta: &str) -> &mut Self {
         let delta = Delta::TextDelta { index: 0, delta: delta.into() };
         self.event(Event::MessageUpdate { assistant_message_event: delta })
     }
 
     /// The answer begins.
-    pub fn answering(&mut self) -> &mut Self {
+    pub(crate) fn answering(&mut self) -> &mut Self {
         let message = Arc::new(Message::Assistant(Default::default()));
         self.event(Event::MessageStart { message })
             .event(Event::MessageUpdate { assistant_message_event: Delta::TextStart { index: 0 } })
     }
 
-    pub fn user(&mut self, text: &str) -> &mut Self {
+    pub(crate) fn user(&mut self, text: &str) -> &mut Self {
         let message = Arc::new(Message::user(text, 0));
         self.event(Event::MessageStart { message: Arc::clone(&message) })
             .event(Event::MessageEnd { message, entry: "u1".into() })
     }
 
-    pub fn runs(&mut self, ordinal: u32, tool: &str, summary: &str, args: Value) -> &mut Self {
+    pub(crate) fn runs(
+        &mut self,
+        ordinal: u32,
+        tool: &str,
+        summary: &str,
+        args: Value,
+    ) -> &mut Self {
         self.event(Event::ToolExecutionStart {
             key: key(ordinal),
             tool_call_id: format!("c{ordinal}"),
@@ -131,7 +141,7 @@ impl Ui {
     }
 
     /// Paints and gives the rows, blanks at their ends cut off.
-    pub fn screen(&mut self) -> String {
+    pub(crate) fn screen(&mut self) -> String {
         self.draw();
         let buffer = self.terminal.backend().buffer();
         let mut out = String::new();
@@ -153,26 +163,26 @@ impl Ui {
         out
     }
 
-    pub fn draw(&mut self) {
+    pub(crate) fn draw(&mut self) {
         measure(&mut self.state);
         let state = &self.state;
         self.terminal.draw(|frame| view(state, frame)).unwrap();
     }
 
     /// What was asked for since the last look, drafts and history apart.
-    pub fn effects(&mut self) -> Vec<Effect> {
+    pub(crate) fn effects(&mut self) -> Vec<Effect> {
         let quiet =
             |effect: &Effect| matches!(effect, Effect::SaveDraft { .. } | Effect::Remember(_));
         std::mem::take(&mut self.effects).into_iter().filter(|effect| !quiet(effect)).collect()
     }
 
     /// Everything that was asked for since the last look.
-    pub fn all_effects(&mut self) -> Vec<Effect> {
+    pub(crate) fn all_effects(&mut self) -> Vec<Effect> {
         std::mem::take(&mut self.effects)
     }
 
     /// The commands among them.
-    pub fn commands(&mut self) -> Vec<Command> {
+    pub(crate) fn commands(&mut self) -> Vec<Command> {
         self.effects()
             .into_iter()
             .filter_map(|effect| match effect {
@@ -183,13 +193,13 @@ impl Ui {
     }
 
     /// The draft as it would be sent.
-    pub fn draft(&self) -> String {
+    pub(crate) fn draft(&self) -> String {
         self.state.composer.text()
     }
 }
 
 /// `a<enter><ctrl+x>`
-pub fn chords(keys: &str) -> Vec<Chord> {
+pub(crate) fn chords(keys: &str) -> Vec<Chord> {
     let mut out = Vec::new();
     let mut rest = keys;
     while let Some(c) = rest.chars().next() {
@@ -208,24 +218,25 @@ pub fn chords(keys: &str) -> Vec<Chord> {
                 Some(Chord::plain(Key::Char(c)))
             }
         };
-        out.push(chord.expect("a key of the table's spelling"));
+        assert!(chord.is_some(), "{keys} holds a key that is none");
+        out.extend(chord);
     }
     out
 }
 
-pub fn session() -> SessionId {
+pub(crate) fn session() -> SessionId {
     "0192-session".into()
 }
 
-pub fn key(ordinal: u32) -> CallKey {
+pub(crate) fn key(ordinal: u32) -> CallKey {
     CallKey { turn: TurnId::from("t1"), step: 1, ordinal }
 }
 
-pub fn queued(id: &str, kind: harness_tui::harness::QueueKind, text: &str) -> Queued {
+pub(crate) fn queued(id: &str, kind: harness_tui::harness::QueueKind, text: &str) -> Queued {
     Queued { id: id.into(), kind, text: text.into() }
 }
 
-pub fn held(ordinal: u32, tool: &str, summary: &str, preview: Display) -> Arc<HeldCall> {
+pub(crate) fn held(ordinal: u32, tool: &str, summary: &str, preview: Display) -> Arc<HeldCall> {
     Arc::new(HeldCall {
         key: key(ordinal),
         tool: tool.into(),
@@ -239,7 +250,7 @@ pub fn held(ordinal: u32, tool: &str, summary: &str, preview: Display) -> Arc<He
     })
 }
 
-pub fn snapshot() -> Snapshot {
+pub(crate) fn snapshot() -> Snapshot {
     Snapshot {
         session: session(),
         path: None,
