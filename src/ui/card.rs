@@ -27,10 +27,7 @@ pub(super) fn paint(state: &State, frame: &mut Frame<'_>) {
     let count = format!("1 of {}", state.approvals.open());
     framed(state, frame, area, ("needs you", &count), style);
     let inner = inner(area);
-    // With the focus a key may be pressed, so it is said what the widest yes would mean.
-    let reason =
-        if focused { format!("s allows {}", call.session_rule) } else { call.reason.clone() };
-    let reason = one_line(&reason, usize::from(inner.width) / 2);
+    let reason = one_line(&call.reason, usize::from(inner.width));
     let what = one_line(&format!("{} {}", call.tool, call.summary), usize::from(inner.width));
     let line = ends(
         vec![Span::styled(what, theme.accent)],

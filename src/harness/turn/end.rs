@@ -70,7 +70,11 @@ impl Machine {
     pub(super) fn append_failed(&mut self, message: &str, effects: &mut Vec<Effect>) {
         let failure = Failure::of_session(message);
         effects.push(Effect::Emit(Event::Error { error: failure.clone() }));
-        let Some(turn) = self.turn.take() else { return };
+        let Some(turn) = self.turn.take() else {
+            // The last words of a turn that had already ended: readers still wait for the quiet.
+            effects.push(Effect::Emit(Event::Settled));
+            return;
+        };
         effects.push(Effect::CancelRequest);
         effects.push(Effect::CancelWait);
         effects.push(Effect::CancelTools);

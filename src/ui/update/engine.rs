@@ -55,9 +55,6 @@ pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
     if state.surface.focus == Focus::Approval {
         state.surface.focus = Focus::Composer;
     }
-    for text in snapshot.notices {
-        state.transcript.apply(&Event::Notice { text });
-    }
     Vec::new()
 }
 
