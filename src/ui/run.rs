@@ -196,7 +196,9 @@ impl Loop {
                 event = next_input(&mut self.input) => match event {
                     Some(Ok(event)) => {
                         typed = true;
-                        self.take_input(&event).await
+                        let mut actions = self.take_input(&event).await;
+                        actions.extend(self.take_ready().await);
+                        actions
                     }
                     // The terminal is gone: nobody can be asked or told anything any more.
                     Some(Err(_)) | None => {
@@ -255,6 +257,18 @@ impl Loop {
             let Some(input) = &mut self.input else { break };
             let Poll::Ready(Some(Ok(event))) = futures_util::poll!(input.next()) else { break };
             actions.extend(self.reader.action(&event, now));
+        }
+        actions
+    }
+
+    /// What the engine has ready: input that never pauses must not keep it waiting.
+    async fn take_ready(&mut self) -> Vec<Action> {
+        let mut actions = match self.events.try_next() {
+            Some(update) => self.take_events(Some(update)).await,
+            None => Vec::new(),
+        };
+        while let Poll::Ready(Some(answer)) = futures_util::poll!(self.answers.next()) {
+            actions.extend(answer);
         }
         actions
     }
