@@ -22,6 +22,11 @@ fn assert_restored(term: &Term) {
     }
 }
 
+/// A running turn shows its step in the status line.
+async fn idle(term: &mut Term) {
+    term.until("idle", |screen| !screen.contains("· step")).await;
+}
+
 async fn ready(place: &Place, args: &[&str]) -> Term {
     let mut term = place.start(args, 30, 100);
     term.sees("? help").await;
@@ -40,14 +45,11 @@ async fn a_first_run_on_the_demo_model_edits_a_file_after_a_yes_and_is_there_aga
     assert_eq!(before, "fn main() {}\n", "nothing is changed before the yes");
     term.types("\x18g").await;
     term.sees("y once").await;
-    // The letters work a moment after the card was fully seen, so the key is pressed until it holds.
-    while term.text().contains("needs you") {
-        term.types("y").await;
-        let answered = |screen: &str| !screen.contains("needs you") || screen.contains("y once");
-        term.until("an answer", answered).await;
-        tokio::task::yield_now().await;
-    }
-    term.until("the end", |screen| screen.contains("Offline demo")).await;
+    // The letters work a moment after the card was fully seen, and are dim until then.
+    term.until_bright("y once").await;
+    term.types("y").await;
+    term.sees("Offline demo").await;
+    idle(&mut term).await;
     let after = std::fs::read_to_string(place.work.path().join("main.rs")).unwrap();
     assert_eq!(after, "fn start() {}\n");
     term.types("\x04").await;
@@ -75,8 +77,8 @@ async fn what_is_typed_while_an_answer_streams_is_seen_at_once_and_sent_as_steer
     term.sees("steer").await;
     assert!(term.text().contains("word word"), "the stream goes on beside it");
     term.types("\x1b").await;
-    term.until("stopped", |screen| !screen.contains("esc stop")).await;
-    term.types("\x04").await;
+    idle(&mut term).await;
+    term.sees("a note").await;
     term.signal(Signal::SIGTERM);
     assert_eq!(term.ends().await, 143);
     assert_restored(&term);
@@ -94,8 +96,7 @@ async fn after_kill_9_in_a_running_tool_the_session_opens_settled_and_runs_nothi
         {"text": "I run it.", "tool_calls": [
             {"name": "bash", "args": {"command": "echo ran >> marker; sleep 300"}}
         ]},
-        {"text": "All is well."},
-    ]}));
+    ], "routes": [{"when": "and now", "turns": [{"text": "All is well."}]}]}));
     let mut term = ready(&place, &["--approval", "full", "go"]).await;
     let marker = place.work.path().join("marker");
     term.until("the tool runs", |_| marker.exists()).await;
@@ -107,6 +108,7 @@ async fn after_kill_9_in_a_running_tool_the_session_opens_settled_and_runs_nothi
     again.sees("Outcome unknown").await;
     again.types("and now?\r").await;
     again.sees("All is well.").await;
+    idle(&mut again).await;
     assert_eq!(std::fs::read_to_string(&marker).unwrap(), "ran\n", "run once");
     let results = entries(&place)
         .iter()
@@ -158,6 +160,7 @@ async fn a_storm_of_sizes_ends_on_the_screen_that_a_fresh_start_shows() {
     let place = Place::new();
     let mut term = ready(&place, &["hello"]).await;
     term.sees("Offline demo").await;
+    idle(&mut term).await;
     for (rows, columns) in [(40, 120), (1, 1), (12, 37), (2, 3), (50, 200), (10, 40), (24, 80)] {
         term.resize(rows, columns);
         term.types("x\x7f").await;

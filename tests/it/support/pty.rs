@@ -11,7 +11,7 @@ use tokio::process::Child;
 use tokio::time::{Instant, timeout_at};
 
 /// A test that waits longer than this has failed; machines are slow, so it is generous.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A home and a working folder that outlive several starts.
 #[derive(Debug)]
@@ -103,6 +103,29 @@ impl Term {
         while !fits(&self.text()) {
             assert!(self.read(deadline).await, "{what}: never seen on\n{}", self.text());
         }
+    }
+
+    /// Reads until the first cell of `text` has the terminal's own colour: until a hint is no longer
+    /// dimmed.
+    pub(crate) async fn until_bright(&mut self, text: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        while !self.is_bright(text) {
+            assert!(self.read(deadline).await, "{text}: never bright on\n{}", self.text());
+        }
+    }
+
+    fn is_bright(&self, text: &str) -> bool {
+        let screen = self.screen.screen();
+        let (rows, columns) = screen.size();
+        (0..rows.get()).any(|row| {
+            let line: String =
+                screen.rows(0, columns.get()).nth(usize::from(row)).unwrap_or_default();
+            let Some(at) = line.find(text) else { return false };
+            let column = u16::try_from(line[..at].chars().count()).unwrap();
+            screen
+                .cell(row, column)
+                .is_some_and(|cell| cell.fgcolor() == vt100::Color::Default && !cell.dim())
+        })
     }
 
     pub(crate) async fn sees(&mut self, text: &str) {
