@@ -309,6 +309,11 @@ pub struct Snapshot {
     pub model_known: bool,
     pub context_window: u64,
     pub context_tokens: u64,
+    /// Sums of the branch: tokens sent (with cache writes), written by the model, read from caches.
+    pub input: u64,
+    pub output: u64,
+    pub cache_read: u64,
+    /// US dollars.
     pub cost: f64,
     pub thinking: ThinkingLevel,
     pub profile: Profile,

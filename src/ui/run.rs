@@ -21,7 +21,7 @@ use crate::ui::action::{Action, Effect};
 use crate::ui::input::Reader;
 use crate::ui::keep::Keep;
 use crate::ui::layout::measure;
-use crate::ui::signals::{Signals, watch_over};
+use crate::ui::signals::{Signals, Told, watch_over};
 use crate::ui::state::{Look, State};
 use crate::ui::terminal::Screen;
 use crate::ui::theme::Theme;
@@ -184,14 +184,15 @@ impl Loop {
             let actions = tokio::select! {
                 biased;
                 signal = signals.next() => match signal {
-                    Some(code) => {
+                    Told::End(code) => {
                         signals.code = Some(code);
                         return;
                     }
-                    None => {
+                    Told::Resumed => {
                         self.resumed();
                         Vec::new()
                     }
+                    Told::Resized => self.resized(),
                 },
                 event = next_input(&mut self.input) => match event {
                     Some(Ok(event)) => {
@@ -227,6 +228,16 @@ impl Loop {
         let at = self.state.next_wake()?;
         let wait = u64::try_from(at.saturating_sub(SystemClock.now_ms())).unwrap_or(0);
         Some(Instant::now() + Duration::from_millis(wait))
+    }
+
+    /// The terminal's size, when it is not the one that was laid out for.
+    fn resized(&self) -> Vec<Action> {
+        match self.screen.size() {
+            Ok((columns, rows)) if (columns, rows) != self.state.size => {
+                vec![Action::Resize(columns, rows)]
+            }
+            _ => Vec::new(),
+        }
     }
 
     fn frame(&mut self) -> std::io::Result<()> {

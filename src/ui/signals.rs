@@ -10,13 +10,26 @@ use crate::ui::terminal::give_back;
 /// How long the loop may take to end after a signal: it only has to leave and close the session.
 const PATIENCE: Duration = Duration::from_millis(1_200);
 
-/// The signals that end the program or bring it back.
+/// What a signal says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Told {
+    /// Leave with this exit code.
+    End(i32),
+    /// The program was stopped and goes on.
+    Resumed,
+    /// The terminal may have another size. The input library loses this signal when a key arrives in
+    /// the same moment, so it is heard here too.
+    Resized,
+}
+
+/// The signals that end the program, bring it back, or speak of the terminal.
 #[derive(Debug)]
 pub(super) struct Signals {
     terminate: Signal,
     hang_up: Signal,
     interrupt: Signal,
     resume: Signal,
+    resize: Signal,
     /// The exit code, once one is known.
     pub(super) code: Option<i32>,
 }
@@ -30,17 +43,19 @@ impl Signals {
             hang_up: signal(SignalKind::hangup())?,
             interrupt: signal(SignalKind::interrupt())?,
             resume: signal(SignalKind::from_raw(nix::sys::signal::Signal::SIGCONT as i32))?,
+            resize: signal(SignalKind::window_change())?,
             code: None,
         })
     }
 
-    /// An exit code, or `None` when the program was stopped and goes on.
-    pub(super) async fn next(&mut self) -> Option<i32> {
+    /// The next signal.
+    pub(super) async fn next(&mut self) -> Told {
         tokio::select! {
-            _ = self.terminate.recv() => Some(143),
-            _ = self.hang_up.recv() => Some(129),
-            _ = self.interrupt.recv() => Some(130),
-            _ = self.resume.recv() => None,
+            _ = self.terminate.recv() => Told::End(143),
+            _ = self.hang_up.recv() => Told::End(129),
+            _ = self.interrupt.recv() => Told::End(130),
+            _ = self.resume.recv() => Told::Resumed,
+            _ = self.resize.recv() => Told::Resized,
         }
     }
 }
@@ -49,7 +64,7 @@ impl Signals {
 /// input library; the session is closed all the same, and no process is left behind.
 pub(super) async fn watch_over(mut signals: Signals, handle: Handle) {
     let code = loop {
-        if let Some(code) = signals.next().await {
+        if let Told::End(code) = signals.next().await {
             break code;
         }
     };

@@ -23,7 +23,6 @@ pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
     }
     state.approvals.set(snapshot.held);
     state.queue = snapshot.queue;
-    let kept = if other { Tokens::default() } else { std::mem::take(&mut state.session.tokens) };
     state.session = SessionFacts {
         id: snapshot.session.as_str().to_owned(),
         path: snapshot.path,
@@ -36,8 +35,10 @@ pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
         tokens: Tokens {
             window: snapshot.context_window,
             context: snapshot.context_tokens,
+            input: snapshot.input,
+            output: snapshot.output,
+            cache_read: snapshot.cache_read,
             cost: snapshot.cost,
-            ..kept
         },
         untouched: state.transcript.is_empty(),
     };
