@@ -165,13 +165,16 @@ async fn a_storm_of_sizes_ends_on_the_screen_that_a_fresh_start_shows() {
         term.resize(rows, columns);
         term.types("x\x7f").await;
     }
-    term.until("settled", |screen| {
-        screen.contains("[Conversation]") && screen.contains("Offline demo")
+    // The last key is typed after the last size, so its frame is the last one.
+    term.types("end").await;
+    term.until("the last frame", |screen| {
+        screen.contains("> end") && screen.contains("[Conversation]")
     })
     .await;
     let stormed = term.text();
-    term.types("\x04").await;
+    term.signal(Signal::SIGTERM);
     term.ends().await;
+    // The draft is kept, so a fresh start has it too.
     let mut fresh = place.start(&["-c"], 24, 80);
     fresh.until("the same", |screen| screen == stormed).await;
 }

@@ -17,6 +17,7 @@ pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
     state.transcript.load(&snapshot.branch);
     state.transcript.resume_partial(&snapshot.partial);
     state.transcript.resume_running(&snapshot.running);
+    state.transcript.resume_held(&snapshot.held);
     state.tools.join(&snapshot.running);
     for held in &snapshot.held {
         state.tools.held(&held.key, &held.tool, &held.arguments, &held.summary, held.since);

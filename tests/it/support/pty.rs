@@ -89,8 +89,10 @@ pub(crate) struct Term {
 }
 
 impl Term {
+    /// The screen without the blanks at line ends, which depend on how a row was painted.
     pub(crate) fn text(&self) -> String {
-        self.screen.screen().contents()
+        let text = self.screen.screen().contents();
+        text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
     }
 
     pub(crate) fn pid(&self) -> i32 {
