@@ -2,7 +2,7 @@
 //!
 //! Assembly is pure and stable: the same sources give the same bytes, so that provider caches hold
 //! for the whole session. What was read from disk is in [`Sources`]; nothing is read here but by
-//! [`context_files`].
+//! [`context_files()`].
 
 mod context_files;
 mod identity;

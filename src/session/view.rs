@@ -1,7 +1,7 @@
 //! The messages of one request: a repaired view of a context that every provider accepts.
 //!
 //! It is the one place where history is put right for sending. Nothing here changes the file, and
-//! messages that need no change are shared, not copied. What a view guarantees is what [`check`]
+//! messages that need no change are shared, not copied. What a view guarantees is what [`check()`]
 //! asks for.
 
 mod check;

@@ -32,7 +32,7 @@ const MAX_DIFF_LINE_CHARS: usize = 1000;
 pub struct TextDiff {
     /// Lines of sign (`+`, `-`, space), right-aligned line number, space, text; ` ...` for skipped
     /// runs. Removed lines carry their old number, all others the new one. Long lines are cut, and
-    /// so is the whole after [`MAX_DIFF_LINES`], with a line that says so.
+    /// so is the whole after `MAX_DIFF_LINES`, with a line that says so.
     pub diff: String,
     /// A unified patch with file names, or empty when it would be larger than 256 KB.
     pub patch: String,

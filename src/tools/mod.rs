@@ -2,7 +2,7 @@
 //!
 //! To add a tool, write a file beside `ls.rs` (the shortest example), implement [`Tool`], and add a
 //! line to [`built_in`]. No screen code changes: results are shown by the shape of their
-//! [`Display`](crate::message::Display).
+//! [`Display`].
 
 mod bash;
 mod change;
