@@ -85,6 +85,8 @@ pub struct Work {
     pub max: u32,
     /// When this wait, tool batch or answer began, Unix milliseconds.
     pub since: i64,
+    /// When the answer last grew, Unix milliseconds.
+    pub heard: i64,
     pub waiting: Option<(Waiting, String)>,
     /// Attempt, attempts, when the next one starts.
     pub retry: Option<(u32, u32, i64)>,

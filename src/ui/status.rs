@@ -48,6 +48,9 @@ pub(super) fn paint(state: &State, frame: &mut Frame<'_>) {
     row(frame, area, 0, line);
 }
 
+/// A stream that is silent for this long is told, so that a person sees it hang before it times out.
+const SILENCE_MS: i64 = 3_000;
+
 /// The state in words, and whether it wants attention.
 fn left(state: &State) -> (String, bool) {
     let work = &state.work;
@@ -80,6 +83,9 @@ fn left(state: &State) -> (String, bool) {
         (_, _, Phase::Compaction) => format!("compacting {since}"),
         (_, _, Phase::BranchSummary) => format!("summarising {since}"),
         _ => match state.tools.running() {
+            0 if work.heard > 0 && state.now.saturating_sub(work.heard) >= SILENCE_MS => {
+                format!("nothing heard for {}", elapsed(state.now.saturating_sub(work.heard)))
+            }
             0 => format!("working {since}"),
             1 => format!("running a tool {since}"),
             many => format!("running {many} tools {since}"),

@@ -314,3 +314,16 @@ proptest! {
         prop_assert!(clean);
     }
 }
+
+#[test]
+fn a_stream_that_falls_silent_says_for_how_long() {
+    let mut ui = Ui::new(80, 24);
+    conversation(&mut ui);
+    ui.event(Event::TurnStart { step: 1, max: 0 });
+    let delta = harness_tui::message::Delta::TextStart { index: 0 };
+    ui.event(Event::MessageUpdate { assistant_message_event: delta });
+    ui.wait(1_500);
+    assert!(ui.screen().contains("working 1s"), "{}", ui.screen());
+    ui.wait(3_000);
+    assert!(ui.screen().contains("nothing heard for 4s"), "{}", ui.screen());
+}

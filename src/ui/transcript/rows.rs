@@ -240,7 +240,7 @@ fn error(failure: &Failure, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let runs = [Run::new(head, strong), Run::new(sanitize(shown.trim()), theme.text)];
     let mut lines = wrap_runs(&runs, width, Break::Words);
     let mut advice = sanitize(failure.advice.trim()).into_owned();
-    if failure.retryable {
+    if failure.retryable && !advice.contains("/retry") {
         let gap = if advice.is_empty() { "" } else { " " };
         advice.push_str(gap);
         advice.push_str("Asking again may help: /retry");

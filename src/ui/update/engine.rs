@@ -93,7 +93,7 @@ fn turn(state: &mut State, event: &Event) -> bool {
         }
         Event::Settled => (work.phase, work.waiting, work.retry) = (Phase::Idle, None, None),
         Event::TurnStart { step, max } => {
-            (work.step, work.max, work.since) = (*step, *max, now);
+            (work.step, work.max, work.since, work.heard) = (*step, *max, now, 0);
         }
         Event::RequestWaiting { waiting, model } => {
             if work.waiting.is_none() {
@@ -101,7 +101,10 @@ fn turn(state: &mut State, event: &Event) -> bool {
             }
             work.waiting = Some((*waiting, model.clone()));
         }
-        Event::MessageUpdate { .. } => return work.waiting.take().is_some(),
+        Event::MessageUpdate { .. } => {
+            work.heard = now;
+            return work.waiting.take().is_some();
+        }
         Event::MessageStart { .. } | Event::MessageEnd { .. } => return false,
         Event::RetryScheduled { attempt, max_attempts, delay_ms, .. } => {
             let delay = i64::try_from(*delay_ms).unwrap_or(i64::MAX);
