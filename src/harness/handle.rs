@@ -84,6 +84,12 @@ impl Handle {
         Subscription { events: self.events.subscribe() }
     }
 
+    /// Tells every reader something that is no part of the conversation.
+    pub fn tell(&self, text: impl Into<String>) {
+        // Nobody listening is no error.
+        let _ = self.events.send(Arc::new(Event::Notice { text: text.into() }));
+    }
+
     /// Returns when no turn runs. Also returns when the engine is closed.
     pub async fn wait_for_idle(&self) {
         let (tx, rx) = oneshot::channel();

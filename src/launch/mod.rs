@@ -9,7 +9,7 @@ mod signals;
 
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use harness_tui::config::{self, Config, Live, Paths, Watching};
@@ -61,6 +61,8 @@ struct Ground {
     live: Live,
     cwd: PathBuf,
     headless: bool,
+    /// The engines that were opened, to tell them what the config file says.
+    engines: Mutex<Vec<Handle>>,
     /// Keeps the config file watched.
     _watching: Watching,
 }
@@ -85,7 +87,16 @@ pub(crate) async fn run(cli: Cli) -> Result<u8, Stop> {
     let terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
     let headless = cli.print || cli.mode.is_some() || !terminal;
     let content = prompt::content(&cli.prompt, &cwd).map_err(Stop::usage)?;
-    let ground = Arc::new(Ground { cli, paths, live, cwd, headless, _watching: watching });
+    let ground = Arc::new(Ground {
+        cli,
+        paths,
+        live,
+        cwd,
+        headless,
+        engines: Mutex::default(),
+        _watching: watching,
+    });
+    tokio::spawn(follow_config(Arc::clone(&ground)));
     let session = session::first(&ground)?;
     let handle = start(&ground, session, notices).map_err(|error| Stop::of_harness(&error))?;
     if let Some(name) = ground.cli.name.clone() {
@@ -96,6 +107,18 @@ pub(crate) async fn run(cli: Cli) -> Result<u8, Stop> {
         run_headless(&ground, &handle, content).await
     } else {
         run_screen(&ground, handle, content).await
+    }
+}
+
+/// Tells every open session what an edit of the config came to.
+async fn follow_config(ground: Arc<Ground>) {
+    let mut live = ground.live.clone();
+    loop {
+        let notices = live.changed().await;
+        let engines = ground.engines.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for handle in &engines {
+            notices.iter().for_each(|text| handle.tell(text.as_str()));
+        }
     }
 }
 
@@ -144,7 +167,7 @@ fn start(
     let (sources, labels) = prompt::sources(ground, &session, &cwd, &mut notices)?;
     let cli = &ground.cli;
     let default_model = models::default_model(&config, &mut notices);
-    spawn(Setup {
+    let handle = spawn(Setup {
         session,
         models: models::finder(Arc::clone(ground)),
         model: cli.model.clone().map(|model| models::split(&model, &config).0),
@@ -177,7 +200,10 @@ fn start(
         steering: queue_mode(config.steering_mode.as_deref(), "steering_mode", &mut notices),
         follow_up: queue_mode(config.follow_up_mode.as_deref(), "follow_up_mode", &mut notices),
         notices,
-    })
+    })?;
+    let mut engines = ground.engines.lock().unwrap_or_else(PoisonError::into_inner);
+    engines.push(handle.clone());
+    Ok(handle)
 }
 
 fn seconds(value: f64) -> Duration {
