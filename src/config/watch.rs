@@ -69,12 +69,21 @@ pub fn watch(file: &Path, config: Config) -> (Live, Watching, Option<String>) {
         return (live, Watching { _debouncer: None }, None);
     };
     let path = file.to_path_buf();
+    let mut seen = std::fs::read(file).ok();
     let handler = move |events: DebounceEventResult| {
         let touched = |events: &[notify_debouncer_full::DebouncedEvent]| {
-            events.iter().any(|event| event.paths.iter().any(|changed| is_same(changed, &path)))
+            // Reading is an event too, and reloading reads.
+            events
+                .iter()
+                .filter(|event| !event.kind.is_access())
+                .any(|event| event.paths.iter().any(|changed| is_same(changed, &path)))
         };
         if events.is_ok_and(|events| touched(&events)) {
-            reload(&path, &current, &sender);
+            let bytes = std::fs::read(&path).ok();
+            if bytes != seen {
+                seen = bytes;
+                reload(&path, &current, &sender);
+            }
         }
     };
     let started = new_debouncer(QUIET, None, handler).and_then(|mut debouncer| {
@@ -104,9 +113,6 @@ fn reload(path: &Path, current: &RwLock<Arc<Config>>, sender: &channel::Sender<C
                 Ok(slot) => slot,
                 Err(poisoned) => poisoned.into_inner(),
             };
-            if **slot == loaded.config && loaded.notices.is_empty() {
-                return;
-            }
             *slot = Arc::new(loaded.config);
             let mut notices = vec!["config reloaded".to_owned()];
             notices.extend(loaded.notices);
@@ -139,6 +145,8 @@ mod tests {
         let notices = live.changed().await;
         assert!(notices[0].ends_with("the last good values hold"), "{notices:?}");
         assert_eq!(live.get().model.as_deref(), Some("a/b"));
+        std::fs::write(&file, "zebra = 1").unwrap();
+        assert_eq!(live.changed().await, ["config reloaded", "config: unknown key zebra"]);
         let next = dir.path().join("next");
         std::fs::write(&next, "model = \"c/d\"").unwrap();
         std::fs::rename(&next, &file).unwrap();
