@@ -30,13 +30,18 @@ impl Failure {
         Self { kind, message: error.message.clone(), retryable, advice: advice.to_owned() }
     }
 
-    pub(super) fn of_session(message: &str) -> Self {
+    /// The disk refused. `begun`: the turn's start is in the file, so it can go on from there.
+    pub(super) fn of_session(message: &str, begun: bool) -> Self {
+        let advice = if begun {
+            "what was said so far is kept: make the disk writable or free some space, then /retry goes on"
+        } else {
+            "your text is kept: make the disk writable or free some space, then send again"
+        };
         Self {
             kind: "session",
             message: message.to_owned(),
-            retryable: false,
-            advice: "your text is kept: make the disk writable or free some space, then send again"
-                .to_owned(),
+            retryable: begun,
+            advice: advice.to_owned(),
         }
     }
 }

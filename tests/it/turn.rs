@@ -438,6 +438,34 @@ async fn every_failing_file_operation_leaves_a_session_that_can_go_on() {
 }
 
 #[tokio::test]
+async fn after_a_full_disk_in_the_middle_retry_goes_on_with_every_call_closed() {
+    let memory = MemoryFs::new();
+    let mut bench = Bench::new(vec![Step::Call(vec![call("gate")]), Step::Say("end")]);
+    bench.files = Arc::new(memory.clone());
+    let full = FaultyFs::new(
+        Arc::new(memory.clone()),
+        Fault::Outage { from: 1, to: u64::MAX, kind: ErrorKind::StorageFull },
+    );
+    full.arm(false);
+    bench.files = Arc::new(full.clone());
+    let mut engine = bench.engine();
+    engine.prompt("go").await.unwrap();
+    engine.until(|event| matches!(event, Event::ToolExecutionStart { .. })).await;
+    full.arm(true);
+    bench.toy("gate").gate.add_permits(1);
+    engine.settled().await;
+    let error = engine.send(Command::Retry).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::Session, "the disk is still full");
+    full.arm(false);
+    engine.send(Command::Retry).await.unwrap();
+    engine.settled().await;
+    let told = engine.told().await;
+    assert_eq!(told.len(), 4, "{told:?}");
+    assert!(told[2].starts_with("error"), "{told:?}");
+    assert_eq!(told[3], "stop end");
+}
+
+#[tokio::test]
 async fn a_plain_step_costs_at_most_two_syncs() {
     let memory = MemoryFs::new();
     let mut bench = Bench::new(vec![Step::Call(vec![call("act")]); 10]);

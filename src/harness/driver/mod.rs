@@ -61,6 +61,8 @@ struct Driver {
     partial: PartialFile,
     record: RunRecord,
     idle_waiters: Vec<oneshot::Sender<()>>,
+    /// A failed write cut a turn off in the file; it is settled before anything new begins.
+    unsettled: bool,
     /// What was noticed while opening; given with the first snapshot, when somebody is there.
     notices: Vec<String>,
 }
@@ -133,11 +135,13 @@ impl Driver {
         let now = self.now();
         match command {
             Command::Prompt { content } => {
+                self.settle_cut_turn()?;
                 let fresh = self.fresh();
                 let (reply, effects) = self.machine.begin(Some(content), fresh)?;
                 self.perform(effects).map(|()| reply)
             }
             Command::Retry => {
+                self.settle_cut_turn()?;
                 self.can_go_on()?;
                 let fresh = self.fresh();
                 let (reply, effects) = self.machine.begin(None, fresh)?;
@@ -166,6 +170,7 @@ impl Driver {
     }
 
     fn enqueue(&mut self, kind: super::QueueKind, text: String) -> Result<Reply, HarnessError> {
+        self.settle_cut_turn()?;
         let fresh = self.fresh();
         let (reply, effects) = self.machine.enqueue(kind, text, fresh)?;
         self.perform(effects).map(|()| reply)

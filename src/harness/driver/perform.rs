@@ -30,6 +30,7 @@ impl Driver {
             if let Err(error) = step {
                 // What was planned after the failed write must not happen.
                 queue.clear();
+                self.unsettled = true;
                 let message = error.message.clone();
                 queue.extend(self.machine.step(Input::AppendFailed { message }, self.now()));
                 outcome = Err(error);

@@ -17,7 +17,7 @@ use crate::harness::queue::Queue;
 use crate::harness::recovery::{self, Unfinished};
 use crate::harness::setup::{Model, Setup};
 use crate::harness::turn::{Limits, Machine};
-use crate::harness::{ErrorCode, Handle, HarnessError};
+use crate::harness::{ErrorCode, Handle, HarnessError, Phase};
 
 /// Starts the engine of a session in a task of its own.
 ///
@@ -61,11 +61,18 @@ pub fn spawn(mut setup: Setup) -> Result<Handle, HarnessError> {
         settings: Vec::new(),
         partial,
         idle_waiters: Vec::new(),
+        unsettled: false,
         notices: Vec::new(),
     };
     driver.sign();
-    if let Some(unfinished) = past.unfinished {
-        driver.settle(unfinished, &mut notices)?;
+    if let Some(unfinished) = past.unfinished
+        && driver.session().holder().is_none()
+    {
+        driver.settle(unfinished)?;
+        notices.push(
+            "the last turn was interrupted; what it had done is kept, nothing was run again"
+                .to_owned(),
+        );
     }
     notices.extend(driver.session().take_notices().into_iter().map(|notice| notice.text));
     driver.notices = notices;
@@ -120,14 +127,21 @@ fn totals(branch: &[Arc<Entry>]) -> RunRecord {
 }
 
 impl Driver {
-    fn settle(
-        &mut self,
-        unfinished: Unfinished,
-        notices: &mut Vec<String>,
-    ) -> Result<(), HarnessError> {
-        if self.session().holder().is_some() {
+    /// After a failed write: ends in the file what the write cut off, as soon as the disk allows it.
+    pub(super) fn settle_cut_turn(&mut self) -> Result<(), HarnessError> {
+        if !self.unsettled || self.machine.phase() != Phase::Idle {
             return Ok(());
         }
+        let branch = self.session().branch().map_err(|error| session_error(&error))?;
+        let past = recovery::fold(&branch, self.setup.session.id());
+        if let Some(unfinished) = past.unfinished {
+            self.settle(unfinished)?;
+        }
+        self.unsettled = false;
+        Ok(())
+    }
+
+    fn settle(&mut self, unfinished: Unfinished) -> Result<(), HarnessError> {
         let now = self.now();
         let cut = self.partial.read().map(|content| AssistantMessage {
             content,
@@ -142,10 +156,6 @@ impl Driver {
         let bodies = unfinished.settle(cut, now);
         self.session().append(bodies, Flush::Sync).map_err(|error| session_error(&error))?;
         self.partial.clear();
-        notices.push(
-            "the last turn was interrupted; what it had done is kept, nothing was run again"
-                .to_owned(),
-        );
         Ok(())
     }
 }

@@ -68,7 +68,8 @@ impl Machine {
     /// The disk refused. Nothing more is written for this turn; whatever runs is cancelled, and the
     /// next opening settles what the file holds.
     pub(super) fn append_failed(&mut self, message: &str, effects: &mut Vec<Effect>) {
-        let failure = Failure::of_session(message);
+        let begun = self.turn.as_ref().is_some_and(|turn| turn.begun);
+        let failure = Failure::of_session(message, begun);
         effects.push(Effect::Emit(Event::Error { error: failure.clone() }));
         let Some(turn) = self.turn.take() else {
             // The last words of a turn that had already ended: readers still wait for the quiet.
