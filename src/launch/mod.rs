@@ -294,7 +294,7 @@ async fn run_screen(ground: &Arc<Ground>, handle: Handle, content: Vec<Part>) ->
         ascii: ui.ascii,
         mouse: ui.mouse,
         motion: ui.motion,
-        project: ground.cwd.display().to_string(),
+        project: short(&ground.cwd),
         welcome: true,
     };
     let exit = harness_tui::ui::run(options, handle, opener(ground))
@@ -316,6 +316,17 @@ async fn run_screen(ground: &Arc<Ground>, handle: Handle, content: Vec<Part>) ->
 async fn run_screen(_: &Arc<Ground>, handle: Handle, _: Vec<Part>) -> Result<u8, Stop> {
     handle.close().await;
     Err(Stop::usage("this build has no screen: use -p with a prompt"))
+}
+
+/// A folder as people write it: with `~` for their home.
+#[cfg(feature = "tui")]
+fn short(dir: &std::path::Path) -> String {
+    let home = std::env::home_dir().filter(|home| home.parent().is_some());
+    match home.and_then(|home| dir.strip_prefix(home).map(PathBuf::from).ok()) {
+        Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+        Some(rest) => format!("~/{}", rest.display()),
+        None => dir.display().to_string(),
+    }
 }
 
 /// Says why the program stops.

@@ -6,6 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Widget};
 
+use crate::policy::Profile;
 use crate::text::sanitize::one_line;
 use crate::text::width::swidth;
 
@@ -122,14 +123,14 @@ fn header(state: &State, frame: &mut Frame<'_>) {
     let model = one_line(&session.model, NAME_COLUMNS);
     let demo = if session.is_demo() { " (offline demo)" } else { "" };
     let unknown = if session.model_known || session.model.is_empty() { "" } else { "?" };
-    let right = vec![Span::styled(
-        format!(
-            "{model}{unknown}{demo} · {} · {} ",
-            session.thinking.name(),
-            session.profile.name()
-        ),
-        theme.muted,
-    )];
+    let thinking = session.thinking.name();
+    let mut right =
+        vec![Span::styled(format!("{model}{unknown}{demo} · {thinking} · "), theme.muted)];
+    // Said all the time, because nothing will ask any more.
+    right.push(match session.profile {
+        Profile::Full => Span::styled("full: asks nothing ", theme.banner),
+        other => Span::styled(format!("{} ", other.name()), theme.muted),
+    });
     row(frame, area, 0, ends(left, right, area.width));
 }
 

@@ -327,3 +327,12 @@ fn a_stream_that_falls_silent_says_for_how_long() {
     ui.wait(3_000);
     assert!(ui.screen().contains("nothing heard for 4s"), "{}", ui.screen());
 }
+
+#[test]
+fn a_profile_that_asks_nothing_says_so_all_the_time() {
+    let mut ui = Ui::new(100, 30);
+    let profile = harness_tui::policy::Profile::Full;
+    assert!(!ui.screen().contains("asks nothing"));
+    ui.event(Event::ApprovalProfileUpdate { profile });
+    assert!(ui.screen().lines().next().unwrap().contains("full: asks nothing"), "{}", ui.screen());
+}
