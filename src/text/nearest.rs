@@ -13,8 +13,8 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
-/// Insertions, deletions and replacements that turn `a` into `b`.
-fn edits(a: &str, b: &str) -> usize {
+/// Insertions, deletions and replacements that turn `a` into `b`; quadratic in their lengths.
+pub fn edits(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.chars().enumerate() {
@@ -23,7 +23,7 @@ fn edits(a: &str, b: &str) -> usize {
         for (j, y) in b.iter().enumerate() {
             let replaced = diagonal + usize::from(x != *y);
             diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(row[j + 1] + 1);
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
         }
     }
     row[b.len()]

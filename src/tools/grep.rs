@@ -73,11 +73,7 @@ impl Tool for Grep {
     }
 
     fn summary(&self, arguments: &Value) -> String {
-        let pattern = arguments.get("pattern").and_then(Value::as_str).unwrap_or_default();
-        paths::summary(&match paths::argument(arguments) {
-            "." => pattern.to_owned(),
-            path => format!("{pattern} in {path}"),
-        })
+        paths::search_summary(arguments)
     }
 
     fn run(&self, arguments: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {

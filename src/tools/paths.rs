@@ -143,6 +143,15 @@ pub(crate) fn summary(text: &str) -> String {
     text.chars().map(|c| if c == '\n' { ' ' } else { c }).take(MAX_SUMMARY_CHARS).collect()
 }
 
+/// What a search looks for, and where when it is not the working folder.
+pub(crate) fn search_summary(arguments: &Value) -> String {
+    let pattern = arguments.get("pattern").and_then(Value::as_str).unwrap_or_default();
+    summary(&match argument(arguments) {
+        "." => pattern.to_owned(),
+        path => format!("{pattern} in {path}"),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,7 @@
 
 use crate::message::ThinkingLevel;
 use crate::policy::Profile;
+use crate::text::nearest::edits;
 
 /// What a command does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,23 +98,9 @@ fn nearest(name: &str) -> Vec<&'static str> {
     ranked.into_iter().filter(close).take(3).map(|(_, name)| name).collect()
 }
 
-/// Levenshtein distance; a prefix counts as one.
+/// Edits between two names; a prefix counts as one.
 fn distance(a: &str, b: &str) -> usize {
-    if b.starts_with(a) {
-        return 1;
-    }
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let change = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
+    if b.starts_with(a) { 1 } else { edits(a, b) }
 }
 
 /// One line of the list above the composer.
