@@ -1,19 +1,23 @@
 //! The live config: what holds now, and word of every change on disk.
 //!
-//! The directory is watched, not the file: editors replace files by renaming.
+//! The directory is watched, not the file: editors replace files by renaming. Waiting for quiet is
+//! done here by a thread that sleeps until something happens: what debounces for us would look
+//! again and again, and an idle program uses no processor.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, RwLock};
-use std::time::Duration;
+use std::sync::{Arc, RwLock, mpsc};
+use std::time::{Duration, Instant};
 
-use notify_debouncer_full::notify::{RecommendedWatcher, RecursiveMode};
-use notify_debouncer_full::{DebounceEventResult, Debouncer, RecommendedCache, new_debouncer};
+use notify::event::{AccessKind, AccessMode};
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::watch as channel;
 
 use super::{Config, load};
 
 /// Editors write in several steps; one change is told after this much quiet.
 const QUIET: Duration = Duration::from_millis(150);
+/// A file that is never quiet is read again at least this often.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The config that holds, shared. A broken edit keeps the last good values.
 #[derive(Debug, Clone)]
@@ -32,7 +36,7 @@ struct Change {
 /// Keeps the watching alive.
 #[derive(Debug)]
 pub struct Watching {
-    _debouncer: Option<Debouncer<RecommendedWatcher, RecommendedCache>>,
+    _watcher: Option<RecommendedWatcher>,
 }
 
 impl Live {
@@ -66,44 +70,64 @@ pub fn watch(file: &Path, config: Config) -> (Live, Watching, Option<String>) {
     let (sender, changes) = channel::channel(Change::default());
     let live = Live { current: Arc::clone(&current), changes };
     let Some(dir) = file.parent().filter(|dir| dir.is_dir()) else {
-        return (live, Watching { _debouncer: None }, None);
+        return (live, Watching { _watcher: None }, None);
     };
     let path = file.to_path_buf();
     let mut seen = std::fs::read(file).ok();
-    let handler = move |events: DebounceEventResult| {
-        let touched = |events: &[notify_debouncer_full::DebouncedEvent]| {
-            // Reading is an event too, and reloading reads.
-            events
-                .iter()
-                .filter(|event| !event.kind.is_access())
-                .any(|event| event.paths.iter().any(|changed| is_same(changed, &path)))
-        };
-        if events.is_ok_and(|events| touched(&events)) {
-            let bytes = std::fs::read(&path).ok();
-            if bytes != seen {
-                seen = bytes;
-                reload(&path, &current, &sender);
-            }
+    let changed = move |path: &Path| {
+        let bytes = std::fs::read(path).ok();
+        if bytes != seen {
+            seen = bytes;
+            reload(path, &current, &sender);
         }
     };
-    let started = new_debouncer(QUIET, None, handler).and_then(|mut debouncer| {
-        debouncer.watch(dir, RecursiveMode::NonRecursive)?;
-        Ok(debouncer)
-    });
-    match started {
-        Ok(debouncer) => (live, Watching { _debouncer: Some(debouncer) }, None),
+    match start(dir, path, changed) {
+        Ok(watcher) => (live, Watching { _watcher: Some(watcher) }, None),
         Err(error) => {
             let text = format!(
                 "cannot watch {} ({error}): changes of the config need a restart",
                 dir.display()
             );
-            (live, Watching { _debouncer: None }, Some(text))
+            (live, Watching { _watcher: None }, Some(text))
         }
     }
 }
 
-fn is_same(changed: &PathBuf, file: &Path) -> bool {
-    changed == file || changed.file_name() == file.file_name()
+/// Calls `changed` after each change of `file` in `dir`, on a thread that ends with the watcher.
+fn start(
+    dir: &Path,
+    file: PathBuf,
+    mut changed: impl FnMut(&Path) + Send + 'static,
+) -> notify::Result<RecommendedWatcher> {
+    let (touched, touches) = mpsc::channel();
+    let watched = file.clone();
+    let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+        if event.is_ok_and(|event| writes(event.kind) && names(&event.paths, &watched)) {
+            let _ = touched.send(());
+        }
+    })?;
+    watcher.watch(dir, RecursiveMode::NonRecursive)?;
+    let wait = move || {
+        while touches.recv().is_ok() {
+            let since = Instant::now();
+            while since.elapsed() < PATIENCE && touches.recv_timeout(QUIET).is_ok() {}
+            changed(&file);
+        }
+    };
+    std::thread::Builder::new().name("config".into()).spawn(wait).map_err(notify::Error::io)?;
+    Ok(watcher)
+}
+
+/// Whether it can have changed a file. Reading one is told too, and our own reading must not count.
+fn writes(kind: EventKind) -> bool {
+    match kind {
+        EventKind::Access(access) => access == AccessKind::Close(AccessMode::Write),
+        _ => true,
+    }
+}
+
+fn names(changed: &[PathBuf], file: &Path) -> bool {
+    changed.iter().any(|changed| changed == file || changed.file_name() == file.file_name())
 }
 
 fn reload(path: &Path, current: &RwLock<Arc<Config>>, sender: &channel::Sender<Change>) {
@@ -113,6 +137,9 @@ fn reload(path: &Path, current: &RwLock<Arc<Config>>, sender: &channel::Sender<C
                 Ok(slot) => slot,
                 Err(poisoned) => poisoned.into_inner(),
             };
+            if **slot == loaded.config && loaded.notices.is_empty() {
+                return;
+            }
             *slot = Arc::new(loaded.config);
             let mut notices = vec!["config reloaded".to_owned()];
             notices.extend(loaded.notices);
