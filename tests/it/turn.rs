@@ -270,6 +270,15 @@ async fn a_permanent_failure_ends_the_turn_and_retry_goes_on_from_there() {
     assert_eq!(error.code, ErrorCode::InvalidState);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_breaks_its_word_is_a_failure_that_is_tried_again() {
+    let bench = Bench::new(vec![Step::Stop("half"), Step::Panic, Step::Say("whole")]);
+    let mut engine = bench.engine();
+    let names = engine.turn("go").await;
+    assert_eq!(names.iter().filter(|name| *name == "retry_scheduled").count(), 2);
+    assert_eq!(engine.told().await, ["user go", "stop whole"]);
+}
+
 #[tokio::test]
 async fn settings_made_while_a_step_runs_hold_from_the_next_request_and_split_no_pair() {
     let bench = Bench::new(vec![Step::Call(vec![call("gate")])]);
