@@ -191,6 +191,30 @@ async fn a_held_call_runs_after_a_yes_and_a_session_yes_is_not_asked_again() {
 }
 
 #[tokio::test]
+async fn a_yes_to_a_file_that_has_changed_since_is_asked_again() {
+    let mut bench = Bench::new(vec![]);
+    let file = bench.state.path().join("f");
+    std::fs::write(&file, "as shown").unwrap();
+    let act = Step::Call(vec![("act", json!({"path": file}))]);
+    bench.player = Bench::new(vec![act]).player;
+    let mut engine = bench.engine();
+    engine.prompt("go").await.unwrap();
+    let key = held(&mut engine).await;
+    std::fs::write(&file, "changed").unwrap();
+    for decision in [Decision::Once, Decision::Session] {
+        let yes = Command::Decide { key: key.clone(), decision };
+        assert_eq!(engine.send(yes).await.unwrap_err().code, ErrorCode::InvalidState);
+        assert_eq!(held(&mut engine).await, key);
+        std::fs::write(&file, "changed again").unwrap();
+    }
+    std::fs::write(&file, "changed").unwrap();
+    let deny = Decision::Deny { message: None };
+    engine.send(Command::Decide { key, decision: deny }).await.unwrap();
+    engine.settled().await;
+    assert!(!engine.told().await.iter().any(|it| it.starts_with("result")));
+}
+
+#[tokio::test]
 async fn a_no_with_a_message_is_what_the_model_reads() {
     let bench = Bench::new(vec![Step::Call(vec![call("act")])]);
     let mut engine = bench.engine();

@@ -1,7 +1,7 @@
 //! Drives a real engine with a provider that plays steps and tools that wait for a word.
 
 use std::collections::VecDeque;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use futures_util::StreamExt;
@@ -138,6 +138,10 @@ impl Tool for Toy {
 
     fn summary(&self, arguments: &Value) -> String {
         arguments.to_string()
+    }
+
+    fn target(&self, arguments: &Value, _: &Path) -> Option<PathBuf> {
+        arguments.get("path")?.as_str().map(PathBuf::from)
     }
 
     fn run(&self, arguments: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
