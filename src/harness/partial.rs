@@ -6,10 +6,20 @@ use std::fs;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::message::{Part, Partial, SessionId};
+use serde::{Deserialize, Serialize};
+
+use crate::message::{Part, Partial, SessionId, TurnId};
 
 /// Milliseconds between two writes.
 const EVERY_MS: i64 = 2000;
+
+/// What the file holds, and which answer it belongs to.
+#[derive(Debug, Serialize, Deserialize)]
+struct Kept {
+    turn: TurnId,
+    step: u32,
+    content: Vec<Part>,
+}
 
 #[derive(Debug)]
 pub(super) struct PartialFile {
@@ -30,20 +40,23 @@ impl PartialFile {
     }
 
     /// Takes note of the answer so far. A failure is silent: the file is a courtesy.
-    pub(super) fn note(&mut self, partial: &Partial, now: i64) {
+    pub(super) fn note(&mut self, turn: &TurnId, step: u32, partial: &Partial, now: i64) {
         if self.written.is_some_and(|last| now - last < EVERY_MS) {
             return;
         }
         self.written = Some(now);
-        let Ok(json) = serde_json::to_vec(&partial.content_without_calls()) else { return };
+        let kept = Kept { turn: turn.clone(), step, content: partial.content_without_calls() };
+        let Ok(json) = serde_json::to_vec(&kept) else { return };
         if let Err(error) = self.write(&json) {
             tracing::debug!("cannot keep the partial answer in {}: {error}", self.path.display());
         }
     }
 
-    pub(super) fn read(&self) -> Option<Vec<Part>> {
-        let parts: Vec<Part> = serde_json::from_slice(&fs::read(&self.path).ok()?).ok()?;
-        (!parts.is_empty()).then_some(parts)
+    /// What had come of that very answer; an older one may have been left by a crash.
+    pub(super) fn read(&self, turn: &TurnId, step: u32) -> Option<Vec<Part>> {
+        let kept: Kept = serde_json::from_slice(&fs::read(&self.path).ok()?).ok()?;
+        let is_it = kept.turn == *turn && kept.step == step && !kept.content.is_empty();
+        is_it.then_some(kept.content)
     }
 
     pub(super) fn clear(&mut self) {
@@ -65,5 +78,26 @@ impl PartialFile {
             .open(&next)?;
         std::io::Write::write_all(&mut file, bytes)?;
         fs::rename(next, &self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Delta;
+
+    #[test]
+    fn only_the_answer_it_was_kept_for_gets_it_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut file = PartialFile::new(dir.path(), &"s".into());
+        let mut partial = Partial::default();
+        partial.apply(&Delta::TextStart { index: 0 });
+        partial.apply(&Delta::TextDelta { index: 0, delta: "half".into() });
+        file.note(&"t1".into(), 2, &partial, 0);
+        assert_eq!(file.read(&"t1".into(), 2), Some(vec![Part::text("half")]));
+        assert_eq!(file.read(&"t1".into(), 3), None);
+        assert_eq!(file.read(&"t2".into(), 2), None);
+        file.clear();
+        assert_eq!(file.read(&"t1".into(), 2), None);
     }
 }

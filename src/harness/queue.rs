@@ -89,6 +89,11 @@ impl Queue {
         taken
     }
 
+    /// Holds what `to` held again; ids that were issued since stay used.
+    pub(super) fn rewind(&mut self, to: &Self) {
+        self.items.clone_from(&to.items);
+    }
+
     pub(super) fn remove(&mut self, id: &str) -> Option<Item> {
         let position = self.items.iter().position(|item| item.id == id)?;
         Some(self.items.remove(position))

@@ -28,7 +28,7 @@ pub(super) struct Past {
 pub(super) struct Unfinished {
     pub(super) turn: TurnId,
     /// Steps that have an answer.
-    steps: u32,
+    pub(super) steps: u32,
     /// Calls of the last answer without a result: ordinal, id, name, and whether it was started.
     open: Vec<(u32, String, String, bool)>,
     usage: Usage,

@@ -38,6 +38,8 @@ pub struct TextDiff {
     pub patch: String,
     /// In the new text, from 1. `None` when nothing changed.
     pub first_changed_line: Option<u64>,
+    /// `diff` leaves out changed lines, or ends of changed lines: nobody can judge the change by it.
+    pub is_cut: bool,
 }
 
 /// A stretch of bytes that was replaced: where it was, and where its replacement is.
@@ -92,13 +94,15 @@ pub fn around(old: &str, new: &str, replaced: &[Replaced], name: &str) -> TextDi
         hunks.extend(split_hunks(&rows));
     }
     let first = hunks.iter().flatten().find(|row| row.tag != Tag::Same);
-    let mut diff = display(&hunks, old_lines.count().max(new_lines.count()), new_lines.count());
+    let most_lines = old_lines.count().max(new_lines.count());
+    let (mut diff, hides) = display(&hunks, most_lines, new_lines.count());
     if is_cut {
         diff.push_str("\n ... (too many lines changed to show all)");
     }
     TextDiff {
         first_changed_line: first.map(|row| row.new as u64 + 1),
         diff,
+        is_cut: is_cut || hides,
         patch: if is_cut { String::new() } else { patch(&hunks, name) },
     }
 }
@@ -219,12 +223,14 @@ fn split_hunks<'a>(rows: &[Row<'a>]) -> Vec<Vec<Row<'a>>> {
     hunks
 }
 
-fn display(hunks: &[Vec<Row<'_>>], most_lines: usize, new_count: usize) -> String {
+/// The diff as text, and whether it hides something that changed.
+fn display(hunks: &[Vec<Row<'_>>], most_lines: usize, new_count: usize) -> (String, bool) {
     let width = most_lines.max(1).to_string().len();
     let skipped = format!(" {:width$} ...\n", "");
     let mut out = String::new();
     let mut lines = 0;
     let mut next_line = 0;
+    let mut hides = false;
     for hunk in hunks {
         if hunk.first().is_some_and(|row| row.new > next_line) {
             out.push_str(&skipped);
@@ -233,15 +239,16 @@ fn display(hunks: &[Vec<Row<'_>>], most_lines: usize, new_count: usize) -> Strin
             if lines >= MAX_DIFF_LINES || out.len() > MAX_DIFF_BYTES {
                 let left = hunk.len() - at;
                 let _ = writeln!(out, " {:width$} ... ({left} more lines of this change)", "");
-                return out.trim_end_matches('\n').to_owned();
+                return (out.trim_end_matches('\n').to_owned(), true);
             }
             let (sign, number) = match row.tag {
                 Tag::Same => (' ', row.new),
                 Tag::Removed => ('-', row.old),
                 Tag::Added => ('+', row.new),
             };
-            let text = row.text.trim_end_matches(['\n', '\r']);
-            let text = truncate::line(text, MAX_DIFF_LINE_CHARS);
+            let whole = row.text.trim_end_matches(['\n', '\r']);
+            let text = truncate::line(whole, MAX_DIFF_LINE_CHARS);
+            hides |= row.tag != Tag::Same && text != whole;
             let _ = writeln!(out, "{sign}{:>width$} {text}", number + 1);
             lines += 1;
             next_line = row.new + usize::from(row.tag != Tag::Removed);
@@ -250,7 +257,7 @@ fn display(hunks: &[Vec<Row<'_>>], most_lines: usize, new_count: usize) -> Strin
     if !hunks.is_empty() && next_line < new_count {
         out.push_str(&skipped);
     }
-    out.trim_end_matches('\n').to_owned()
+    (out.trim_end_matches('\n').to_owned(), hides)
 }
 
 fn patch(hunks: &[Vec<Row<'_>>], name: &str) -> String {

@@ -58,7 +58,8 @@ fn present(real: &Path, most: u64) -> Result<Option<Vec<u8>>, String> {
     if bytes.len() as u64 > most { Err(too_large()) } else { Ok(Some(bytes)) }
 }
 
-/// What the change would look like, for an approval card. `None` for very large files.
+/// What the change would look like, for an approval card. `None` when a diff would not show all of
+/// it: what a person allows must be what they could read, so the card shows the arguments instead.
 pub(crate) fn preview(path: &Path, plan: Plan) -> Option<Display> {
     let real = paths::real(path);
     if real.metadata().is_ok_and(|facts| facts.is_file() && facts.len() > MAX_PREVIEW_BYTES) {
@@ -69,6 +70,7 @@ pub(crate) fn preview(path: &Path, plan: Plan) -> Option<Display> {
         Ok(compare(before.as_deref(), &planned, path))
     });
     Some(match planned {
+        Ok(diff) if diff.is_cut => return None,
         Ok(diff) => Display::Diff { diff: diff.diff, first_changed_line: diff.first_changed_line },
         Err(problem) => Display::Text(problem),
     })

@@ -191,6 +191,30 @@ async fn a_held_call_runs_after_a_yes_and_a_session_yes_is_not_asked_again() {
 }
 
 #[tokio::test]
+async fn a_yes_to_a_file_that_has_changed_since_is_asked_again() {
+    let mut bench = Bench::new(vec![]);
+    let file = bench.state.path().join("f");
+    std::fs::write(&file, "as shown").unwrap();
+    let act = Step::Call(vec![("act", json!({"path": file}))]);
+    bench.player = Bench::new(vec![act]).player;
+    let mut engine = bench.engine();
+    engine.prompt("go").await.unwrap();
+    let key = held(&mut engine).await;
+    std::fs::write(&file, "changed").unwrap();
+    for decision in [Decision::Once, Decision::Session] {
+        let yes = Command::Decide { key: key.clone(), decision };
+        assert_eq!(engine.send(yes).await.unwrap_err().code, ErrorCode::InvalidState);
+        assert_eq!(held(&mut engine).await, key);
+        std::fs::write(&file, "changed again").unwrap();
+    }
+    std::fs::write(&file, "changed").unwrap();
+    let deny = Decision::Deny { message: None };
+    engine.send(Command::Decide { key, decision: deny }).await.unwrap();
+    engine.settled().await;
+    assert!(!engine.told().await.iter().any(|it| it.starts_with("result")));
+}
+
+#[tokio::test]
 async fn a_no_with_a_message_is_what_the_model_reads() {
     let bench = Bench::new(vec![Step::Call(vec![call("act")])]);
     let mut engine = bench.engine();
@@ -268,6 +292,15 @@ async fn a_permanent_failure_ends_the_turn_and_retry_goes_on_from_there() {
     assert_eq!(engine.told().await, ["user go", "error ", "stop ok"]);
     let error = engine.send(Command::Retry).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::InvalidState);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_breaks_its_word_is_a_failure_that_is_tried_again() {
+    let bench = Bench::new(vec![Step::Stop("half"), Step::Panic, Step::Say("whole")]);
+    let mut engine = bench.engine();
+    let names = engine.turn("go").await;
+    assert_eq!(names.iter().filter(|name| *name == "retry_scheduled").count(), 2);
+    assert_eq!(engine.told().await, ["user go", "stop whole"]);
 }
 
 #[tokio::test]

@@ -49,8 +49,10 @@ impl Driver {
             StreamEvent::Delta(delta) => {
                 self.feed(Input::Delta { request, delta });
                 let now = self.now();
-                if let Some(partial) = self.machine.partial() {
-                    self.partial.note(partial, now);
+                if let (Some(turn), Some(partial)) =
+                    (self.machine.turn_id(), self.machine.partial())
+                {
+                    self.partial.note(turn, self.machine.step_number(), partial, now);
                 }
             }
             StreamEvent::Finished(message) => {

@@ -19,7 +19,7 @@ use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::message::{Message, ThinkingLevel, ToolResultMessage, Usage};
-use crate::policy::Profile;
+use crate::policy::{Decision, Profile};
 use crate::session::{Body, Session};
 use crate::tools::FileTracker;
 
@@ -159,6 +159,9 @@ impl Driver {
                 self.perform(effects).map(|()| Reply::Cleared { queued })
             }
             Command::Decide { key, decision } => {
+                if !matches!(decision, Decision::Deny { .. }) {
+                    self.check_card(&key)?;
+                }
                 let (reply, effects) = self.machine.decide(&key, decision, now)?;
                 self.perform(effects).map(|()| reply)
             }

@@ -12,7 +12,7 @@ use crate::tools::{self, Tool};
 
 use super::Driver;
 use crate::harness::batch::{Prepared, Ready};
-use crate::harness::{CallKey, HeldCall};
+use crate::harness::{CallKey, ErrorCode, HarnessError, HeldCall};
 
 /// A pre-image larger than this is not hashed: the card could not show such an edit anyway.
 const MAX_PRE_IMAGE: u64 = 64 * 1024 * 1024;
@@ -67,6 +67,28 @@ impl Driver {
                 outcome: ToolOutcome::error(format!("This call is not allowed: {reason}.")),
                 scope: Some("policy"),
             },
+        }
+    }
+
+    /// A yes counts only for what the card shows. When the file or the rules have changed since, a
+    /// fresh card takes its place, or the call is no longer allowed at all.
+    ///
+    /// # Errors
+    /// `invalid_state`: the answer does not count.
+    pub(super) fn check_card(&mut self, key: &CallKey) -> Result<(), HarnessError> {
+        // Whether anything waits under this key at all is for the machine to say.
+        let Some((call, shown)) = self.machine.asked(key) else { return Ok(()) };
+        let refuse = |text: &str| Err(HarnessError::new(ErrorCode::InvalidState, text));
+        match self.prepare(key.ordinal as usize, &call) {
+            Prepared::Held(ready, held) if ready.hash != shown => {
+                let effects = self.machine.ask_again(ready, held);
+                self.perform(effects)?;
+                refuse("the file has changed since this was shown: look at it again, then decide")
+            }
+            Prepared::Refused { .. } => {
+                refuse("this call is not allowed any more: say no, or change the approval profile")
+            }
+            Prepared::Ready(_) | Prepared::Held(..) => Ok(()),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Asking the model: the request is a repaired view of the session, sent from a task of its own.
 
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -7,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::message::ToolSpec;
 use crate::prompt::{Family, assemble};
-use crate::providers::{Request, StreamEvent};
+use crate::providers::{ErrorKind, ProviderError, Request, StreamEvent};
 use crate::session::request_view;
 
 use super::Driver;
@@ -46,7 +47,12 @@ impl Driver {
         let stream = self.model.provider.stream(body, cancel.clone());
         let inbox = self.inbox.clone();
         tokio::spawn(async move {
-            let mut chunks = stream.ready_chunks(CHUNK);
+            // A stream that panics or ends without a last word must not leave the turn waiting.
+            let caught = AssertUnwindSafe(stream).catch_unwind();
+            let caught = caught.map(|event| event.unwrap_or_else(|_panic| broken("failed inside")));
+            let last =
+                futures_util::stream::once(std::future::ready(broken("ended without an end")));
+            let mut chunks = caught.chain(last).ready_chunks(CHUNK);
             loop {
                 let events = tokio::select! {
                     biased;
@@ -98,4 +104,14 @@ impl Driver {
             }
         });
     }
+}
+
+/// The end of a stream that did not give one.
+fn broken(how: &str) -> StreamEvent {
+    StreamEvent::Failed(ProviderError {
+        kind: ErrorKind::Transient,
+        message: format!("bug: the stream of the answer {how}"),
+        status: None,
+        retry_after: None,
+    })
 }

@@ -143,7 +143,8 @@ impl Driver {
 
     fn settle(&mut self, unfinished: Unfinished) -> Result<(), HarnessError> {
         let now = self.now();
-        let cut = self.partial.read().map(|content| AssistantMessage {
+        let (turn, step) = (&unfinished.turn, unfinished.steps + 1);
+        let cut = self.partial.read(turn, step).map(|content| AssistantMessage {
             content,
             api: self.model.provider.api().to_owned(),
             provider: self.model.spec.provider.clone(),

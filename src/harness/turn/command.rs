@@ -1,14 +1,14 @@
 //! What people and programs ask for while a turn runs or not: prompt, queues, abort, decisions.
 
-use crate::message::{Message, Part, Partial, UserMessage};
+use crate::message::{Message, Part, Partial, ToolCall, UserMessage};
 use crate::policy::Decision;
 use crate::session::Flush;
 use crate::session::journal::{QueueKind, Record};
 
 use super::{Effect, Fresh, Machine, Stage, Turn};
-use crate::harness::batch::State;
+use crate::harness::batch::{Ready, State};
 use crate::harness::queue::Item;
-use crate::harness::{CallKey, ErrorCode, Event, HarnessError, Queued, Reply};
+use crate::harness::{CallKey, ErrorCode, Event, HarnessError, HeldCall, Queued, Reply};
 
 type Answer = Result<(Reply, Vec<Effect>), HarnessError>;
 
@@ -147,6 +147,49 @@ impl Machine {
         effects.push(Effect::Barrier);
         self.cancel_stage(now, &mut effects);
         (cleared, effects)
+    }
+
+    /// A call that waits for a person, and the hash of what its card shows.
+    pub(in crate::harness) fn asked(&self, key: &CallKey) -> Option<(ToolCall, String)> {
+        let turn = self.turn.as_ref().filter(|it| it.id == key.turn && it.step == key.step)?;
+        let Stage::Calls(batch) = &turn.stage else { return None };
+        let slot = batch.slots.get(key.ordinal as usize)?;
+        let State::Held(ready, _) = &slot.state else { return None };
+        Some((slot.call.clone(), ready.hash.clone()))
+    }
+
+    /// The world has changed under a card: a fresh one takes its place, and the call still waits.
+    pub(in crate::harness) fn ask_again(
+        &mut self,
+        ready: Box<Ready>,
+        held: Box<HeldCall>,
+    ) -> Vec<Effect> {
+        let Some(Stage::Calls(batch)) = self.turn.as_mut().map(|turn| &mut turn.stage) else {
+            return Vec::new();
+        };
+        let Some(slot) = batch.slots.get_mut(held.key.ordinal as usize) else { return Vec::new() };
+        if !matches!(slot.state, State::Held(..)) {
+            return Vec::new();
+        }
+        let id = slot.call.id.clone();
+        slot.state = State::Held(ready, held.clone());
+        Self::ask(id, *held)
+    }
+
+    /// The record of a question, then the question.
+    pub(super) fn ask(call: String, held: HeldCall) -> Vec<Effect> {
+        let record = Record::Held {
+            turn: held.key.turn.clone(),
+            step: held.key.step,
+            call,
+            ordinal: held.key.ordinal,
+            reason: held.reason.clone(),
+            hash: held.hash.clone(),
+        };
+        vec![
+            Effect::Append { bodies: vec![record.body()], flush: Flush::Sync },
+            Effect::Emit(Event::ApprovalRequested { held: held.into() }),
+        ]
     }
 
     /// A person's answer to a held call.

@@ -71,6 +71,11 @@ impl Machine {
         let begun = self.turn.as_ref().is_some_and(|turn| turn.begun);
         let failure = Failure::of_session(message, begun);
         effects.push(Effect::Emit(Event::Error { error: failure.clone() }));
+        if self.queue != self.stored_queue {
+            // Nobody may lose a message, or send it twice, because its record was refused.
+            self.queue.rewind(&self.stored_queue);
+            effects.push(self.queue_update());
+        }
         let Some(turn) = self.turn.take() else {
             // The last words of a turn that had already ended: readers still wait for the quiet.
             effects.push(Effect::Emit(Event::Settled));

@@ -136,6 +136,8 @@ pub(super) struct Machine {
     session: SessionId,
     pub(super) limits: Limits,
     pub(super) queue: Queue,
+    /// The queue as the file has it.
+    stored_queue: Queue,
     turn: Option<Turn>,
     requests: u64,
     /// Who the answers come from, for entries the machine itself has to write.
@@ -175,7 +177,9 @@ enum Stage {
 
 impl Machine {
     pub(super) fn new(session: SessionId, limits: Limits, queue: Queue) -> Self {
-        Self { session, limits, queue, turn: None, requests: 0, signature: Signature::default() }
+        let stored_queue = queue.clone();
+        let signature = Signature::default();
+        Self { session, limits, queue, stored_queue, turn: None, requests: 0, signature }
     }
 
     /// One step: what is to be done about `input`. Late and repeated inputs are ignored.
@@ -201,6 +205,7 @@ impl Machine {
 
     /// What was collected so far is on disk.
     pub(super) fn stored(&mut self) {
+        self.stored_queue.clone_from(&self.queue);
         if let Some(turn) = &mut self.turn {
             turn.begun = true;
         }

@@ -602,3 +602,23 @@ fn check_results(effects: &[Effect]) -> Result<(), proptest::test_runner::TestCa
     proptest::prop_assert!(open.is_empty(), "calls without a result: {open:?}");
     Ok(())
 }
+
+#[test]
+fn a_refused_write_leaves_the_queue_as_the_file_has_it() {
+    let mut machine = begun();
+    let (reply, _) = machine.enqueue(QueueKind::Steer, "kept".into(), fresh()).unwrap();
+    let Reply::Queued { queued } = reply else { panic!("not queued") };
+    machine.stored();
+    let refuse = |machine: &mut Machine| {
+        machine.step(Input::AppendFailed { message: "disk full".into() }, 5);
+        machine.queue.list()
+    };
+    machine.enqueue(QueueKind::FollowUp, "given back to its sender".into(), fresh()).unwrap();
+    assert_eq!(refuse(&mut machine), [queued.clone()]);
+    machine.begin(Some(vec![Part::text("would deliver it")]), fresh()).unwrap();
+    assert_eq!(refuse(&mut machine), [queued.clone()]);
+    machine.abort("user", 5);
+    assert_eq!(refuse(&mut machine), [queued.clone()]);
+    machine.dequeue(&queued.id).unwrap();
+    assert_eq!(refuse(&mut machine), [queued]);
+}

@@ -55,7 +55,6 @@ impl Machine {
         now: i64,
         effects: &mut Vec<Effect>,
     ) {
-        let Some(key) = self.key(ordinal) else { return };
         let Some(batch) = self.batch() else { return };
         match prepared {
             Prepared::Ready(ready) => {
@@ -69,16 +68,7 @@ impl Machine {
                 if batch.prepared(ordinal, State::Held(ready, held)).is_none() {
                     return;
                 }
-                let record = Record::Held {
-                    turn: key.turn,
-                    step: key.step,
-                    call: call.unwrap_or_default(),
-                    ordinal: key.ordinal,
-                    reason: card.reason.clone(),
-                    hash: card.hash.clone(),
-                };
-                effects.push(Effect::Append { bodies: vec![record.body()], flush: Flush::Sync });
-                effects.push(Effect::Emit(Event::ApprovalRequested { held: card.into() }));
+                effects.extend(Self::ask(call.unwrap_or_default(), card));
             }
             Prepared::Refused { outcome, scope } => {
                 if !batch.slots.get(ordinal).is_some_and(|slot| slot.state == State::Waiting) {

@@ -1,7 +1,7 @@
 //! Drives a real engine with a provider that plays steps and tools that wait for a word.
 
 use std::collections::VecDeque;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use futures_util::StreamExt;
@@ -35,6 +35,10 @@ pub(crate) enum Step {
     Fail(ProviderError),
     /// Streams this much and then nothing, until it is cancelled.
     Hang(&'static str),
+    /// Streams this much and ends without saying how.
+    Stop(&'static str),
+    /// Panics in mid-stream.
+    Panic,
 }
 
 /// Plays its steps, then says "done". Every request is checked and kept.
@@ -68,7 +72,8 @@ impl Player {
                 events.push(end(vec![Part::text(said)], StopReason::Stop));
                 events
             }
-            Step::Hang(said) => text(said),
+            Step::Hang(said) | Step::Stop(said) => text(said),
+            Step::Panic => Vec::new(),
             Step::Fail(error) => vec![StreamEvent::Failed(error)],
             Step::Call(calls) => {
                 let parts = calls.into_iter().enumerate().map(|(at, (name, arguments))| {
@@ -95,6 +100,9 @@ impl Provider for Player {
         self.requests.lock().unwrap().push(request);
         let step = self.steps.lock().unwrap().pop_front().unwrap_or(Step::Say("done"));
         let hangs = matches!(step, Step::Hang(_));
+        if matches!(step, Step::Panic) {
+            return futures_util::stream::poll_fn(|_| panic!("boom")).boxed();
+        }
         let events = futures_util::stream::iter(Self::events(step));
         if hangs { events.chain(futures_util::stream::pending()).boxed() } else { events.boxed() }
     }
@@ -130,6 +138,10 @@ impl Tool for Toy {
 
     fn summary(&self, arguments: &Value) -> String {
         arguments.to_string()
+    }
+
+    fn target(&self, arguments: &Value, _: &Path) -> Option<PathBuf> {
+        arguments.get("path")?.as_str().map(PathBuf::from)
     }
 
     fn run(&self, arguments: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {

@@ -120,3 +120,19 @@ fn a_preview_of_a_new_file_is_all_added_and_makes_nothing() {
     let target = tool("write").target(&arguments, &bench.path("")).unwrap();
     assert_eq!(target, bench.path("").canonicalize().unwrap().join("new"));
 }
+
+#[test]
+fn a_preview_that_would_hide_a_part_of_the_change_is_none() {
+    let bench = Bench::new();
+    bench.put("f", "a\n");
+    let long_line = format!("{}; rm -rf ~\n", "x".repeat(1_000));
+    let many_lines = "x\n".repeat(4_001);
+    let far_too_many = "x\n".repeat(200_001);
+    let many_bytes = format!("{}\n", "x".repeat(900)).repeat(300);
+    for content in [long_line, many_lines, far_too_many, many_bytes] {
+        for path in ["f", "new"] {
+            let arguments = json!({"path": path, "content": content});
+            assert_eq!(tool("write").preview(&arguments, &bench.path("")), None);
+        }
+    }
+}
