@@ -18,6 +18,8 @@ pub enum Action {
     Key(Chord),
     /// A marked paste.
     Paste(String),
+    /// Keys without a meaning but text and line ends that came in one read: an unmarked paste.
+    Burst(Vec<Chord>),
     /// The wheel, positive is down, at a column and row.
     Wheel {
         rows: i32,

@@ -48,6 +48,35 @@ impl Reader {
     }
 }
 
+/// Keys that make a burst when they come in one read: nobody types as fast.
+const BURST_KEYS: usize = 32;
+
+/// Joins long runs of text keys.
+pub fn bursts(actions: Vec<Action>) -> Vec<Action> {
+    let mut joined = Vec::with_capacity(actions.len());
+    let mut run: Vec<Chord> = Vec::new();
+    let end = |run: &mut Vec<Chord>, joined: &mut Vec<Action>| {
+        if run.len() >= BURST_KEYS {
+            joined.push(Action::Burst(std::mem::take(run)));
+        } else {
+            joined.extend(run.drain(..).map(Action::Key));
+        }
+    };
+    for action in actions {
+        match action {
+            Action::Key(chord) if chord.typed().is_some() || chord == Chord::plain(Key::Enter) => {
+                run.push(chord);
+            }
+            other => {
+                end(&mut run, &mut joined);
+                joined.push(other);
+            }
+        }
+    }
+    end(&mut run, &mut joined);
+    joined
+}
+
 /// What an event means; `None` when it means nothing here.
 pub fn action(event: &Event) -> Option<Action> {
     match event {

@@ -18,7 +18,7 @@ use crate::harness::{Event, Handle, Open, Snapshot, Subscription, Update};
 use crate::message::EntryId;
 use crate::ports::{Clock, Disk, SystemClock};
 use crate::ui::action::{Action, Effect};
-use crate::ui::input::Reader;
+use crate::ui::input::{Reader, bursts};
 use crate::ui::keep::Keep;
 use crate::ui::layout::measure;
 use crate::ui::signals::{Signals, Told, watch_over};
@@ -34,6 +34,8 @@ const FRAME: Duration = Duration::from_millis(16);
 const KEY_FRAME: Duration = Duration::from_millis(2);
 /// Input and engine events taken before a frame is due anyway: a flood must not stop the picture.
 const BATCH: usize = 2_000;
+/// How long the reader may look for more input that has already arrived; nothing is waited for.
+const DRAIN: Duration = Duration::from_micros(100);
 /// Tries to join without an event in between.
 const JOIN_TRIES: usize = 4;
 
@@ -178,6 +180,10 @@ impl Loop {
                     signals.code = Some(129);
                     return;
                 }
+                if typed {
+                    // What came while this was painted was typed or pasted right behind it.
+                    self.state.composer.burst.busy_until(SystemClock.now_ms());
+                }
                 (last_frame, typed) = (Instant::now(), false);
             }
             let wake = self.wake(next_frame);
@@ -197,7 +203,7 @@ impl Loop {
                 event = next_input(&mut self.input) => match event {
                     Some(Ok(event)) => {
                         typed = true;
-                        let mut actions = self.take_input(&event).await;
+                        let mut actions = self.take_input(&event);
                         actions.extend(self.take_ready().await);
                         actions
                     }
@@ -259,17 +265,17 @@ impl Loop {
         self.screen.draw(|frame| view(state, frame))
     }
 
-    /// The event and all that wait behind it. They are polled as this task: the input stream keeps
-    /// the first waker it sees, and a waker of nobody would let it sleep for ever.
-    async fn take_input(&mut self, first: &Input) -> Vec<Action> {
+    /// The event and all that wait behind it, read directly: one at a time through the stream each
+    /// would cost a wake of its reading thread, and a paste would come in as slowly as typing. The
+    /// reader is free here, because the stream has just given an event and was not polled since.
+    fn take_input(&mut self, first: &Input) -> Vec<Action> {
         let now = SystemClock.now_ms();
         let mut actions: Vec<Action> = self.reader.action(first, now).into_iter().collect();
-        while actions.len() < BATCH {
-            let Some(input) = &mut self.input else { break };
-            let Poll::Ready(Some(Ok(event))) = futures_util::poll!(input.next()) else { break };
+        while actions.len() < BATCH && crossterm::event::poll(DRAIN).is_ok_and(|ready| ready) {
+            let Ok(event) = crossterm::event::read() else { break };
             actions.extend(self.reader.action(&event, now));
         }
-        actions
+        bursts(actions)
     }
 
     /// What the engine has ready: input that never pauses must not keep it waiting.

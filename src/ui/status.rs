@@ -58,7 +58,8 @@ fn left(state: &State) -> (String, bool) {
         return ("ctrl+c again to quit".into(), true);
     }
     if let Some(toast) = &state.surface.toast {
-        return (toast.text.clone(), true);
+        let spinner = if state.busy() { format!("{} ", spinner(state)) } else { String::new() };
+        return (format!("{spinner}{}", toast.text), true);
     }
     let step = match (work.step, work.max) {
         (0, _) => String::new(),

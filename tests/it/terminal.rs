@@ -199,3 +199,34 @@ async fn control_sequences_of_a_model_and_a_tool_never_reach_the_terminal() {
     }
     assert!(!raw.contains("\x1b[?1049l"), "the alternate screen was left");
 }
+
+#[tokio::test]
+async fn a_paste_without_marks_is_one_draft_and_a_line_with_its_enter_is_sent() {
+    let place = Place::new();
+    let mut term = ready(&place, &[]).await;
+    let lines: Vec<String> = (0..400).map(|n| format!("{n} some pasted line of text")).collect();
+    term.types(&lines.join("\r")).await;
+    term.sees("[pasted").await;
+    term.types(" tail").await;
+    term.sees("tail").await;
+    assert!(!term.text().contains("· step"), "nothing was sent: {}", term.text());
+    term.types("\r").await;
+    term.sees("Offline demo").await;
+    idle(&mut term).await;
+    term.types("please say hello to me in the plainest words you know\r").await;
+    term.until("the second prompt", |screen| screen.contains("▌please say hello")).await;
+    idle(&mut term).await;
+    term.types("\x04").await;
+    assert_eq!(term.ends().await, 0);
+    let prompts: Vec<String> = entries(&place)
+        .iter()
+        .filter_map(|entry| match &entry.body {
+            Body::Message { message: message @ harness_tui::message::Message::User(_), .. } => {
+                Some(message.text())
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(prompts.len(), 2, "{prompts:#?}");
+    assert_eq!(prompts[0], format!("{} tail", lines.join("\n")));
+}

@@ -614,11 +614,11 @@ fn a_refused_write_leaves_the_queue_as_the_file_has_it() {
         machine.queue.list()
     };
     machine.enqueue(QueueKind::FollowUp, "given back to its sender".into(), fresh()).unwrap();
-    assert_eq!(refuse(&mut machine), [queued.clone()]);
+    assert_eq!(refuse(&mut machine), std::slice::from_ref(&queued));
     machine.begin(Some(vec![Part::text("would deliver it")]), fresh()).unwrap();
-    assert_eq!(refuse(&mut machine), [queued.clone()]);
+    assert_eq!(refuse(&mut machine), std::slice::from_ref(&queued));
     machine.abort("user", 5);
-    assert_eq!(refuse(&mut machine), [queued.clone()]);
+    assert_eq!(refuse(&mut machine), std::slice::from_ref(&queued));
     machine.dequeue(&queued.id).unwrap();
     assert_eq!(refuse(&mut machine), [queued]);
 }

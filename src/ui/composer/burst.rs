@@ -44,6 +44,22 @@ impl Burst {
         line_end
     }
 
+    /// So many characters and line ends came with the last one.
+    pub fn pasted(&mut self, typed: usize, line_ends: usize) {
+        self.typed += typed;
+        self.line_ends += line_ends;
+    }
+
+    /// The program was busy with the last key until now, so a gap begins only here.
+    pub fn busy_until(&mut self, now: i64) {
+        if self.last_ms.is_some() {
+            self.last_ms = Some(now);
+        }
+        if let Some(waiting) = &mut self.waiting {
+            *waiting = now;
+        }
+    }
+
     /// Enter was pressed.
     pub fn enter(&mut self, now: i64) -> EnterMeans {
         let continues = self.continues(now);

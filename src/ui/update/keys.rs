@@ -96,6 +96,26 @@ fn enter(state: &mut State) -> Vec<Effect> {
     Vec::new()
 }
 
+/// Text that came in one read is put in as a whole, where it would be typed; line ends at its end are
+/// keys, because a program may type and send in one go.
+pub(super) fn burst(state: &mut State, chords: &[Chord]) -> Vec<Effect> {
+    let surface = &state.surface;
+    let composing = surface.focus == Focus::Composer && surface.popup.is_none() && !surface.leader;
+    if !composing || state.areas.too_small {
+        return chords.iter().flat_map(|chord| key(state, *chord)).collect();
+    }
+    let end = chords.iter().rposition(|chord| chord.typed().is_some()).map_or(0, |at| at + 1);
+    let (text, line_ends) = chords.split_at(end);
+    let mut whole = String::with_capacity(text.len() + 1);
+    if state.composer.burst.typed(state.now) {
+        whole.push('\n');
+    }
+    whole.extend(text.iter().map(|chord| chord.typed().unwrap_or('\n')));
+    state.composer.burst.pasted(text.len(), whole.matches('\n').count());
+    state.composer.paste(&whole);
+    line_ends.iter().flat_map(|chord| key(state, *chord)).collect()
+}
+
 /// A marked paste goes where text is being written, else into the composer.
 pub(super) fn paste(state: &mut State, text: &str) -> Vec<Effect> {
     state.surface.leader = false;

@@ -57,6 +57,7 @@ fn visible(state: &mut State, action: Action) -> Vec<Effect> {
         }
         Action::Key(chord) => keys::key(state, chord),
         Action::Paste(text) => keys::paste(state, &text),
+        Action::Burst(chords) => keys::burst(state, &chords),
         Action::Wheel { rows, column, row } => mouse::wheel(state, rows, column, row),
         Action::Click { column, row } => mouse::click(state, column, row),
         Action::Do(id) => keys::perform(state, id),
