@@ -5,10 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use harness_tui::harness::{Command, ErrorCode, Event, Phase, QueueKind, Reply, TurnStatus};
+use harness_tui::message::Message;
 use harness_tui::policy::{Decision, Profile};
 use harness_tui::ports::{Fault, FaultyFs, FileSystem, MemoryFs};
 use harness_tui::providers::{ErrorKind as Kind, ProviderError};
-use harness_tui::session::Session;
+use harness_tui::session::{Body, Session};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -432,6 +433,27 @@ async fn a_file_cut_anywhere_opens_settled_and_takes_the_next_prompt() {
         let whole_lines = whole[..cut].iter().rposition(|byte| *byte == b'\n').unwrap();
         assert_eq!(bytes[..whole_lines], whole[..whole_lines], "old bytes never change");
     }
+}
+
+#[tokio::test]
+async fn going_back_into_the_middle_of_a_finished_turn_adds_nothing_to_it() {
+    let (files, path) = (MemoryFs::new(), Path::new("/sessions/s.jsonl"));
+    files.put(path, recorded().await);
+    let mut bench = Bench::new(vec![]);
+    bench.files = Arc::new(files);
+    let mut session = Session::open(bench.place(), path).unwrap();
+    let is_answer =
+        |body: &Body| matches!(body, Body::Message { message: Message::Assistant(_), .. });
+    let branch = session.branch().unwrap();
+    let answer = branch.iter().find(|entry| is_answer(&entry.body)).unwrap();
+    session.move_leaf(Some(&answer.id), None).unwrap();
+    drop(session);
+    let before = bench.files.read(path).unwrap();
+    let mut engine = bench.reopened(path);
+    assert_eq!(engine.told().await, ["user go", "toolUse look+act+fail"]);
+    assert_eq!(bench.files.read(path).unwrap(), before);
+    engine.turn("next").await;
+    assert_eq!(engine.told().await.len(), 4);
 }
 
 #[tokio::test]
