@@ -227,6 +227,7 @@ async fn run_headless(
     }
     let mode = match ground.cli.mode {
         Some(OutputMode::Json) => headless::Mode::Json,
+        _ if io::stdout().is_terminal() => headless::Mode::Terminal,
         _ => headless::Mode::Text,
     };
     let (mut out, mut err) = (io::stdout(), io::stderr());
@@ -294,5 +295,6 @@ async fn run_screen(_: &Arc<Ground>, handle: Handle, _: Vec<Part>) -> Result<u8,
 
 /// Says why the program stops.
 pub(crate) fn complain(stop: &Stop) {
-    let _ = writeln!(io::stderr(), "harness-tui: {}", stop.message);
+    let text = harness_tui::text::sanitize::sanitize(&stop.message);
+    let _ = writeln!(io::stderr(), "harness-tui: {text}");
 }

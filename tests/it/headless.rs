@@ -163,6 +163,13 @@ fn bad_starts_say_what_is_wrong_and_change_nothing() {
 }
 
 #[test]
+fn a_bad_start_quotes_no_control_byte() {
+    let (code, _, err) = Home::new().run(&["-p", "--cwd", "no\x1b[2Jsuch", "hi"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("no␛[2Jsuch"), "{err:?}");
+}
+
+#[test]
 fn an_unreachable_server_is_named_with_its_address() {
     let home = Home::new();
     home.config(
