@@ -493,6 +493,30 @@ async fn every_failing_file_operation_leaves_a_session_that_can_go_on() {
 }
 
 #[tokio::test]
+async fn a_turn_that_the_disk_ended_in_mid_answer_leaves_nothing_to_the_next_one() {
+    let kind = ErrorKind::StorageFull;
+    let fault = Fault::Outage { from: 1, to: 1, kind };
+    let faulty = FaultyFs::new(Arc::new(MemoryFs::new()), fault);
+    let mut bench = Bench::new(vec![Step::Hang("half"), Step::Say("whole")]);
+    bench.files = Arc::new(faulty.clone());
+    faulty.arm(false);
+    let mut engine = bench.engine();
+    engine.prompt("go").await.unwrap();
+    engine.until(|event| matches!(event, Event::MessageUpdate { .. })).await;
+    faulty.arm(true);
+    engine.send(Command::Steer { text: "left".into() }).await.unwrap_err();
+    engine.settled().await;
+    let names = engine.turn("again").await;
+    assert_eq!(names.iter().filter(|name| *name == "message_start").count(), 2, "{names:?}");
+    assert_eq!(last_request(&bench), ["user go", "user again"]);
+    let ended = engine.seen.iter().rev().find_map(|event| match &**event {
+        Event::AgentEnd { messages } => Some(messages.len()),
+        _ => None,
+    });
+    assert_eq!(ended, Some(2));
+}
+
+#[tokio::test]
 async fn a_plain_step_costs_at_most_two_syncs() {
     let memory = MemoryFs::new();
     let mut bench = Bench::new(vec![Step::Call(vec![call("act")]); 10]);
