@@ -60,6 +60,10 @@ async fn follow(
     for notice in &snapshot.notices {
         print::say(notice, err)?;
     }
+    if let Some(holder) = &snapshot.read_only {
+        print::say(&format!("the session cannot be written: {holder}"), err)?;
+        return Ok(Exit::Held);
+    }
     if mode == Mode::Json {
         json::header(&snapshot, out)?;
     }

@@ -86,6 +86,9 @@ pub(crate) async fn run(cli: Cli) -> Result<u8, Stop> {
     let headless = cli.print || cli.mode.is_some() || !terminal;
     let content = prompt::content(&cli.prompt, &cwd).map_err(Stop::usage)?;
     let ground = Arc::new(Ground { cli, paths, live, cwd, headless, _watching: watching });
+    // What is wrong with the command line is said before a session is touched.
+    chosen_tools(&ground.cli).map_err(|error| Stop::usage(error.message))?;
+    prompt::given(&ground).map_err(|error| Stop::usage(error.message))?;
     let session = session::first(&ground)?;
     let handle = start(&ground, session, notices).map_err(|error| Stop::of_harness(&error))?;
     if let Some(name) = ground.cli.name.clone() {

@@ -3,7 +3,10 @@
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 
+use harness_tui::ports::{Disk, SystemClock};
+use harness_tui::session::{Durability, Place, Session};
 use pretty_assertions::assert_eq;
 use tempfile::TempDir;
 
@@ -139,17 +142,40 @@ fn a_session_is_found_by_the_beginning_of_its_id() {
 }
 
 #[test]
+fn a_session_that_another_program_holds_is_left_alone() {
+    let home = Home::new();
+    home.run(&["-p", "hello"]);
+    let path = home.sessions().remove(0);
+    let before = std::fs::read(&path).unwrap();
+    let place = Place {
+        files: Arc::new(Disk),
+        clock: Arc::new(SystemClock),
+        root: path.parent().unwrap().to_owned(),
+        durability: Durability::Commit,
+    };
+    let held = Session::open(place, &path).unwrap();
+    assert_eq!(held.holder(), None);
+    for mode in ["text", "json"] {
+        let (code, out, err) = home.run(&["--mode", mode, "-c", "hello again"]);
+        assert_eq!((code, out.as_str()), (75, ""), "{err}");
+        assert!(err.contains(&format!("process {}", std::process::id())), "{err}");
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
+#[test]
 fn bad_starts_say_what_is_wrong_and_change_nothing() {
     let home = Home::new();
     let junk = home.work.path().join("junk.jsonl");
     std::fs::write(&junk, "not a session\n").unwrap();
     let missing = home.work.path().join("gone");
-    let cases: [(&[&str], i32, &str); 7] = [
+    let cases: [(&[&str], i32, &str); 8] = [
         (&["-p"], 2, "no prompt"),
         (&["-p", "--session", "junk.jsonl", "hi"], 1, "junk.jsonl"),
         (&["-p", "--model", "nowhere/x", "hi"], 4, "no provider is known for model"),
         (&["-p", "--model", "anthropic/claude-sonnet-4-5", "hi"], 4, "set ANTHROPIC_API_KEY"),
-        (&["-p", "--tools", "read,wirte", "hi"], 4, "there is no tool \"wirte\""),
+        (&["-p", "--tools", "read,wirte", "hi"], 2, "there is no tool \"wirte\""),
+        (&["-p", "--system-prompt", "@gone.md", "hi"], 2, "cannot read the system prompt gone.md"),
         (&["-p", "--cwd", missing.to_str().unwrap(), "hi"], 2, "cannot work in"),
         (&["-p", "@gone.txt", "hi"], 2, "cannot read @gone.txt"),
     ];
