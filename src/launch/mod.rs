@@ -234,12 +234,14 @@ async fn run_headless(
         _ => headless::Mode::Text,
     };
     let (mut out, mut err) = (io::stdout(), io::stderr());
+    let watch = tokio::spawn(signals::watch_over(handle.clone()));
     let ended = tokio::select! {
         biased;
         code = signals::ended() => Err(code),
         exit = headless::run(handle, mode, content, &mut out, &mut err) => Ok(exit),
     };
     handle.close().await;
+    watch.abort();
     match ended {
         Err(code) => Ok(code),
         Ok(Ok(exit)) => Ok(exit.code()),

@@ -237,6 +237,24 @@ fn a_closed_output_ends_quietly() {
 }
 
 #[test]
+fn a_signal_ends_a_run_whose_output_nobody_reads() {
+    let home = Home::new();
+    let args = ["--mode", "json", "--approval", "full", "run seq 1 20000"];
+    let mut child = home.command(&args).spawn().unwrap();
+    // The engine waits for no reader: its turn ends while the output, larger than a pipe, stands.
+    let is_over = |path: &std::path::PathBuf| {
+        std::fs::read_to_string(path).unwrap().contains("\"event\":\"finished\"")
+    };
+    while !home.sessions().iter().any(is_over) {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::yield_now();
+    }
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+}
+
+#[test]
 fn files_are_private_whatever_the_umask() {
     use std::os::unix::fs::PermissionsExt;
     let home = Home::new();
