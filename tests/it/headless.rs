@@ -142,6 +142,20 @@ fn a_session_is_found_by_the_beginning_of_its_id() {
 }
 
 #[test]
+fn an_empty_file_becomes_a_session_of_the_folder_that_was_named() {
+    let home = Home::new();
+    let other = tempfile::tempdir().unwrap();
+    let file = home.work.path().join("s.jsonl");
+    std::fs::write(&file, "").unwrap();
+    let (cwd, path) = (other.path().to_str().unwrap(), file.to_str().unwrap());
+    let (code, _, err) = home.run(&["-p", "--cwd", cwd, "--session", path, "hello"]);
+    assert_eq!(code, 0, "{err}");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let header: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    assert_eq!(header["cwd"], cwd);
+}
+
+#[test]
 fn a_session_that_another_program_holds_is_left_alone() {
     let home = Home::new();
     home.run(&["-p", "hello"]);
