@@ -14,6 +14,8 @@ pub enum Exit {
     NoModel,
     /// Something needed an approval that nobody could give.
     NeedsApproval,
+    /// Another instance holds the session.
+    Held,
     /// The reader of the output went away.
     Closed,
 }
@@ -25,6 +27,7 @@ impl Exit {
             Self::Failed => 1,
             Self::NoModel => 4,
             Self::NeedsApproval => 5,
+            Self::Held => 75,
         }
     }
 }

@@ -17,8 +17,10 @@ use crate::message::Part;
 /// How the answer is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// The final text.
+    /// The final text, as the model wrote it.
     Text,
+    /// The final text for a terminal: what a terminal would obey is made visible.
+    Terminal,
     /// A header, then one event a line.
     Json,
 }
@@ -51,30 +53,35 @@ async fn follow(
     let snapshot = match handle.snapshot().await {
         Ok(snapshot) => snapshot,
         Err(error) => {
-            writeln!(err, "harness-tui: {error}")?;
+            print::say(&error.to_string(), err)?;
             return Ok(Exit::Failed);
         }
     };
     for notice in &snapshot.notices {
-        writeln!(err, "harness-tui: {notice}")?;
+        print::say(notice, err)?;
+    }
+    if let Some(holder) = &snapshot.read_only {
+        print::say(&format!("the session cannot be written: {holder}"), err)?;
+        return Ok(Exit::Held);
     }
     if mode == Mode::Json {
         json::header(&snapshot, out)?;
     }
     if let Err(error) = handle.send(Command::Prompt { content }).await {
-        writeln!(err, "harness-tui: {error}")?;
+        print::say(&error.to_string(), err)?;
         return Ok(Exit::Failed);
     }
     let mut exit = exit::Watch::default();
     while let Some(update) = events.next().await {
         let Update::Event(event) = update else {
-            writeln!(err, "harness-tui: some events were lost because the output was too slow")?;
+            print::say("some events were lost because the output was too slow", err)?;
             continue;
         };
         exit.see(&event);
         match mode {
             Mode::Json => json::event(&event, out)?,
-            Mode::Text => print::event(&event, out, err)?,
+            Mode::Text => print::event(&event, false, out, err)?,
+            Mode::Terminal => print::event(&event, true, out, err)?,
         }
         if exit.over() {
             break;

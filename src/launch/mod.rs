@@ -97,6 +97,9 @@ pub(crate) async fn run(cli: Cli) -> Result<u8, Stop> {
         _watching: watching,
     });
     tokio::spawn(follow_config(Arc::clone(&ground)));
+    // What is wrong with the command line is said before a session is touched.
+    chosen_tools(&ground.cli).map_err(|error| Stop::usage(error.message))?;
+    prompt::given(&ground).map_err(|error| Stop::usage(error.message))?;
     let session = session::first(&ground)?;
     let handle = start(&ground, session, notices).map_err(|error| Stop::of_harness(&error))?;
     if let Some(name) = ground.cli.name.clone() {
@@ -253,15 +256,18 @@ async fn run_headless(
     }
     let mode = match ground.cli.mode {
         Some(OutputMode::Json) => headless::Mode::Json,
+        _ if io::stdout().is_terminal() => headless::Mode::Terminal,
         _ => headless::Mode::Text,
     };
     let (mut out, mut err) = (io::stdout(), io::stderr());
+    let watch = tokio::spawn(signals::watch_over(handle.clone()));
     let ended = tokio::select! {
         biased;
         code = signals::ended() => Err(code),
         exit = headless::run(handle, mode, content, &mut out, &mut err) => Ok(exit),
     };
     handle.close().await;
+    watch.abort();
     match ended {
         Err(code) => Ok(code),
         Ok(Ok(exit)) => Ok(exit.code()),
@@ -331,5 +337,6 @@ fn short(dir: &std::path::Path) -> String {
 
 /// Says why the program stops.
 pub(crate) fn complain(stop: &Stop) {
-    let _ = writeln!(io::stderr(), "harness-tui: {}", stop.message);
+    let text = harness_tui::text::sanitize::sanitize(&stop.message);
+    let _ = writeln!(io::stderr(), "harness-tui: {text}");
 }

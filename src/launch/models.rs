@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use harness_tui::config::{self, Config};
 use harness_tui::harness::{ErrorCode, HarnessError, Model, Models};
@@ -58,9 +58,13 @@ pub(super) fn key_variables(config: &Config, cli: &Cli) -> Vec<String> {
 /// Finds models for an engine. Clients are kept, so a second model of a server shares its connections.
 pub(super) fn finder(ground: Arc<Ground>) -> Models {
     let open: Mutex<HashMap<String, Arc<dyn Provider>>> = Mutex::new(HashMap::new());
+    // The flags speak of the provider the program starts with. Another one, chosen later, must not
+    // send its key to that server, nor get the key that is meant for it.
+    let flagged: OnceLock<String> = OnceLock::new();
     Arc::new(move |reference: &str| {
         let config = ground.live.get();
-        let (endpoint, spec) = resolve(&ground, &config, reference)?;
+        let (endpoint, spec) = resolve(&ground, &config, reference, flagged.get())?;
+        let _ = flagged.set(endpoint.name.clone());
         let place = format!("{} {:?} {}", endpoint.name, endpoint.kind, endpoint.base_url);
         let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(provider) = open.get(&place) {
@@ -83,6 +87,7 @@ fn resolve(
     ground: &Ground,
     config: &Config,
     reference: &str,
+    flagged: Option<&String>,
 ) -> Result<(Endpoint, providers::ModelSpec), HarnessError> {
     let listed = config
         .providers
@@ -101,10 +106,12 @@ fn resolve(
     let key_of = |name: &str, variable: Option<&str>| key(&auth, name, variable);
     let (mut endpoint, spec) =
         known::resolve(&reference, &configured, key_of).map_err(|text| invalid(&text))?;
-    if let Some(url) = &ground.cli.base_url {
+    let is_flagged = flagged.is_none_or(|name| *name == endpoint.name);
+    let base_url = ground.cli.base_url.as_ref().filter(|_| is_flagged);
+    if let Some(url) = base_url {
         endpoint.base_url.clone_from(url);
     }
-    if let Some(variable) = &ground.cli.api_key_env {
+    if let Some(variable) = ground.cli.api_key_env.as_ref().filter(|_| is_flagged) {
         let value = std::env::var(variable).map_err(|_unset| {
             HarnessError::new(ErrorCode::Auth, format!("--api-key-env: {variable} is not set"))
         })?;
@@ -112,7 +119,7 @@ fn resolve(
     }
     let needed = known::find(&endpoint.name).and_then(|known| known.key_variable);
     if let (None, Some(variable)) = (&endpoint.key, needed)
-        && ground.cli.base_url.is_none()
+        && base_url.is_none()
         && !config.providers.contains_key(&endpoint.name)
     {
         return Err(HarnessError::new(
@@ -181,4 +188,30 @@ fn key(auth: &std::path::Path, name: &str, variable: Option<&str>) -> Option<Sec
     }
     let value = std::env::var(variable?).ok().filter(|value| !value.is_empty())?;
     Some(SecretString::from(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use harness_tui::config::Paths;
+
+    use super::*;
+
+    #[test]
+    fn the_flags_of_the_first_provider_hold_for_no_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let paths = Paths::find(Some(dir.path().into())).unwrap();
+        std::fs::create_dir_all(&paths.data).unwrap();
+        std::fs::write(paths.auth_file(), r#"{"anthropic": {"key": "secret"}}"#).unwrap();
+        let (live, watching, _) = config::watch(&paths.config_file(), Config::default());
+        let cli = Cli::parse_from(["harness-tui", "--base-url", "http://10.0.0.9:1"]);
+        let cwd = dir.path().to_owned();
+        let ground = Ground { cli, paths, live, cwd, headless: true, _watching: watching };
+        let find = finder(Arc::new(ground));
+        let place = |reference: &str| format!("{:?}", find(reference).unwrap().provider);
+        assert!(place("ollama/first").contains("http://10.0.0.9:1/"));
+        let other = place("anthropic/claude-x");
+        assert!(other.contains("https://api.anthropic.com/"), "{other}");
+        assert!(place("ollama/second").contains("http://10.0.0.9:1/"));
+    }
 }

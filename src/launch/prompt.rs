@@ -122,7 +122,8 @@ pub(super) fn sources(
     Ok((sources, labels))
 }
 
-fn given(ground: &Ground) -> Result<Option<Given>, HarnessError> {
+/// The system prompt of the command line.
+pub(super) fn given(ground: &Ground) -> Result<Option<Given>, HarnessError> {
     let text = |value: &String| match value.strip_prefix('@') {
         None => Ok(value.clone()),
         Some(name) => std::fs::read_to_string(ground.cwd.join(name)).map_err(|error| {

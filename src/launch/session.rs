@@ -56,6 +56,10 @@ pub(super) fn which(ground: &Ground, which: Which) -> Result<Session, HarnessErr
 }
 
 fn open(ground: &Ground, path: &Path) -> Result<Session, HarnessError> {
+    // An empty file says nothing of a folder: ours is the one the command line names.
+    if std::fs::metadata(path).is_ok_and(|facts| facts.is_file() && facts.len() == 0) {
+        return Ok(Session::create_at(place(ground), path, &ground.cwd));
+    }
     Session::open(place(ground), path).map_err(|error| error_of(&error.to_string()))
 }
 

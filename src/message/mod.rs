@@ -1,8 +1,8 @@
 //! The words that every layer shares: messages, parts, tool calls, outcomes, usage and ids.
 //!
 //! They stand below everything else, so that neither the providers nor the screen own the
-//! vocabulary. The JSON form of [`Message`] is the form stored in session files (`docs/session.md`
-//! lists the fields); reading is lenient (`content` may be a string or null), writing is strict.
+//! vocabulary. The JSON form of [`Message`] is the form stored in session files; reading is lenient
+//! (`content` may be a string or null), writing is strict.
 
 mod delta;
 mod ids;

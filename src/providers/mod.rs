@@ -75,7 +75,7 @@ impl ModelSpec {
 }
 
 /// One request, complete: a provider needs nothing else. `messages` is already the repaired view
-/// (`session::context`), so every call has exactly one result right after its message.
+/// (`session::view`), so every call has exactly one result right after its message.
 #[derive(Debug, Clone)]
 pub struct Request {
     pub model: ModelSpec,
@@ -100,7 +100,7 @@ pub struct Timeouts {
 }
 
 impl Default for Timeouts {
-    /// The values of `docs/configuration.md`: 10 s, 120 s, 120 s.
+    /// The defaults of the config: 10 s, 120 s, 120 s.
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),

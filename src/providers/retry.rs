@@ -17,7 +17,7 @@ pub struct RetryPolicy {
 }
 
 impl Default for RetryPolicy {
-    /// The values of `docs/configuration.md`: on, 3, 2 s, 60 s.
+    /// The defaults of the config: on, 3, 2 s, 60 s.
     fn default() -> Self {
         Self {
             enabled: true,

@@ -84,6 +84,7 @@ impl Loop {
         let events = handle.subscribe();
         let snapshot = handle.snapshot().await.context("opening a new session")?;
         let old = std::mem::replace(&mut self.handle, handle);
+        self.guarded.send_replace(self.handle.clone());
         self.events = events;
         old.close().await;
         self.state.composer.clear();

@@ -74,6 +74,8 @@ pub(super) struct Loop {
     pub(super) state: State,
     pub(super) screen: Screen,
     pub(super) handle: Handle,
+    /// The same, for the watch over the end.
+    pub(super) guarded: tokio::sync::watch::Sender<Handle>,
     pub(super) events: Subscription,
     pub(super) open: Open,
     pub(super) keep: Keep,
@@ -96,7 +98,8 @@ pub(super) struct Loop {
 /// When the terminal cannot be taken or the engine is closed already.
 pub async fn run(options: Options, handle: Handle, open: Open) -> anyhow::Result<Exit> {
     let mut signals = Signals::new()?;
-    let watch = tokio::spawn(watch_over(Signals::new()?, handle.clone()));
+    let (guarded, current) = tokio::sync::watch::channel(handle.clone());
+    let watch = tokio::spawn(watch_over(Signals::new()?, current));
     let events = handle.subscribe();
     let screen = Screen::take(options.mouse)?;
     let mut theme = Theme::named(&options.theme).with_ascii(options.ascii);
@@ -114,6 +117,7 @@ pub async fn run(options: Options, handle: Handle, open: Open) -> anyhow::Result
         state: State::new(look),
         screen,
         handle,
+        guarded,
         events,
         open,
         keep: Keep::new(Arc::new(Disk), options.state_dir.clone(), options.project.clone()),

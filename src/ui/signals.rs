@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
 
 use crate::harness::Handle;
 use crate::ui::terminal::give_back;
@@ -61,14 +62,15 @@ impl Signals {
 }
 
 /// Ends the program when the loop does not. Reading from a terminal that is gone can hang inside the
-/// input library; the session is closed all the same, and no process is left behind.
-pub(super) async fn watch_over(mut signals: Signals, handle: Handle) {
+/// input library; the session that is open then is closed all the same, and no process is left behind.
+pub(super) async fn watch_over(mut signals: Signals, current: watch::Receiver<Handle>) {
     let code = loop {
         if let Told::End(code) = signals.next().await {
             break code;
         }
     };
     tokio::time::sleep(PATIENCE).await;
+    let handle = current.borrow().clone();
     let _ = tokio::time::timeout(PATIENCE, handle.close()).await;
     give_back();
     std::process::exit(code);

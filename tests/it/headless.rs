@@ -3,7 +3,10 @@
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 
+use harness_tui::ports::{Disk, SystemClock};
+use harness_tui::session::{Durability, Place, Session};
 use pretty_assertions::assert_eq;
 use tempfile::TempDir;
 
@@ -139,17 +142,54 @@ fn a_session_is_found_by_the_beginning_of_its_id() {
 }
 
 #[test]
+fn an_empty_file_becomes_a_session_of_the_folder_that_was_named() {
+    let home = Home::new();
+    let other = tempfile::tempdir().unwrap();
+    let file = home.work.path().join("s.jsonl");
+    std::fs::write(&file, "").unwrap();
+    let (cwd, path) = (other.path().to_str().unwrap(), file.to_str().unwrap());
+    let (code, _, err) = home.run(&["-p", "--cwd", cwd, "--session", path, "hello"]);
+    assert_eq!(code, 0, "{err}");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let header: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    assert_eq!(header["cwd"], cwd);
+}
+
+#[test]
+fn a_session_that_another_program_holds_is_left_alone() {
+    let home = Home::new();
+    home.run(&["-p", "hello"]);
+    let path = home.sessions().remove(0);
+    let before = std::fs::read(&path).unwrap();
+    let place = Place {
+        files: Arc::new(Disk),
+        clock: Arc::new(SystemClock),
+        root: path.parent().unwrap().to_owned(),
+        durability: Durability::Commit,
+    };
+    let held = Session::open(place, &path).unwrap();
+    assert_eq!(held.holder(), None);
+    for mode in ["text", "json"] {
+        let (code, out, err) = home.run(&["--mode", mode, "-c", "hello again"]);
+        assert_eq!((code, out.as_str()), (75, ""), "{err}");
+        assert!(err.contains(&format!("process {}", std::process::id())), "{err}");
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
+#[test]
 fn bad_starts_say_what_is_wrong_and_change_nothing() {
     let home = Home::new();
     let junk = home.work.path().join("junk.jsonl");
     std::fs::write(&junk, "not a session\n").unwrap();
     let missing = home.work.path().join("gone");
-    let cases: [(&[&str], i32, &str); 7] = [
+    let cases: [(&[&str], i32, &str); 8] = [
         (&["-p"], 2, "no prompt"),
         (&["-p", "--session", "junk.jsonl", "hi"], 1, "junk.jsonl"),
         (&["-p", "--model", "nowhere/x", "hi"], 4, "no provider is known for model"),
         (&["-p", "--model", "anthropic/claude-sonnet-4-5", "hi"], 4, "set ANTHROPIC_API_KEY"),
-        (&["-p", "--tools", "read,wirte", "hi"], 4, "there is no tool \"wirte\""),
+        (&["-p", "--tools", "read,wirte", "hi"], 2, "there is no tool \"wirte\""),
+        (&["-p", "--system-prompt", "@gone.md", "hi"], 2, "cannot read the system prompt gone.md"),
         (&["-p", "--cwd", missing.to_str().unwrap(), "hi"], 2, "cannot work in"),
         (&["-p", "@gone.txt", "hi"], 2, "cannot read @gone.txt"),
     ];
@@ -160,6 +200,13 @@ fn bad_starts_say_what_is_wrong_and_change_nothing() {
     }
     assert_eq!(std::fs::read_to_string(&junk).unwrap(), "not a session\n");
     assert_eq!(home.sessions(), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn a_bad_start_quotes_no_control_byte() {
+    let (code, _, err) = Home::new().run(&["-p", "--cwd", "no\x1b[2Jsuch", "hi"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("no␛[2Jsuch"), "{err:?}");
 }
 
 #[test]
@@ -201,6 +248,24 @@ fn a_closed_output_ends_quietly() {
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!(told(output), (0, String::new(), String::new()));
+}
+
+#[test]
+fn a_signal_ends_a_run_whose_output_nobody_reads() {
+    let home = Home::new();
+    let args = ["--mode", "json", "--approval", "full", "run seq 1 20000"];
+    let mut child = home.command(&args).spawn().unwrap();
+    // The engine waits for no reader: its turn ends while the output, larger than a pipe, stands.
+    let is_over = |path: &std::path::PathBuf| {
+        std::fs::read_to_string(path).unwrap().contains("\"event\":\"finished\"")
+    };
+    while !home.sessions().iter().any(is_over) {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::yield_now();
+    }
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(143));
 }
 
 #[test]

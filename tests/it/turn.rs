@@ -5,10 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use harness_tui::harness::{Command, ErrorCode, Event, Phase, QueueKind, Reply, TurnStatus};
+use harness_tui::message::Message;
 use harness_tui::policy::{Decision, Profile};
 use harness_tui::ports::{Fault, FaultyFs, FileSystem, MemoryFs};
 use harness_tui::providers::{ErrorKind as Kind, ProviderError};
-use harness_tui::session::Session;
+use harness_tui::session::{Body, Session};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -435,6 +436,27 @@ async fn a_file_cut_anywhere_opens_settled_and_takes_the_next_prompt() {
 }
 
 #[tokio::test]
+async fn going_back_into_the_middle_of_a_finished_turn_adds_nothing_to_it() {
+    let (files, path) = (MemoryFs::new(), Path::new("/sessions/s.jsonl"));
+    files.put(path, recorded().await);
+    let mut bench = Bench::new(vec![]);
+    bench.files = Arc::new(files);
+    let mut session = Session::open(bench.place(), path).unwrap();
+    let is_answer =
+        |body: &Body| matches!(body, Body::Message { message: Message::Assistant(_), .. });
+    let branch = session.branch().unwrap();
+    let answer = branch.iter().find(|entry| is_answer(&entry.body)).unwrap();
+    session.move_leaf(Some(&answer.id), None).unwrap();
+    drop(session);
+    let before = bench.files.read(path).unwrap();
+    let mut engine = bench.reopened(path);
+    assert_eq!(engine.told().await, ["user go", "toolUse look+act+fail"]);
+    assert_eq!(bench.files.read(path).unwrap(), before);
+    engine.turn("next").await;
+    assert_eq!(engine.told().await.len(), 4);
+}
+
+#[tokio::test]
 async fn every_failing_file_operation_leaves_a_session_that_can_go_on() {
     for kind in [ErrorKind::StorageFull, ErrorKind::ReadOnlyFilesystem, ErrorKind::Other] {
         let mut nth = 0;
@@ -496,6 +518,30 @@ async fn after_a_full_disk_in_the_middle_retry_goes_on_with_every_call_closed() 
     assert_eq!(told.len(), 4, "{told:?}");
     assert!(told[2].starts_with("error"), "{told:?}");
     assert_eq!(told[3], "stop end");
+}
+
+#[tokio::test]
+async fn a_turn_that_the_disk_ended_in_mid_answer_leaves_nothing_to_the_next_one() {
+    let kind = ErrorKind::StorageFull;
+    let fault = Fault::Outage { from: 1, to: 1, kind };
+    let faulty = FaultyFs::new(Arc::new(MemoryFs::new()), fault);
+    let mut bench = Bench::new(vec![Step::Hang("half"), Step::Say("whole")]);
+    bench.files = Arc::new(faulty.clone());
+    faulty.arm(false);
+    let mut engine = bench.engine();
+    engine.prompt("go").await.unwrap();
+    engine.until(|event| matches!(event, Event::MessageUpdate { .. })).await;
+    faulty.arm(true);
+    engine.send(Command::Steer { text: "left".into() }).await.unwrap_err();
+    engine.settled().await;
+    let names = engine.turn("again").await;
+    assert_eq!(names.iter().filter(|name| *name == "message_start").count(), 2, "{names:?}");
+    assert_eq!(last_request(&bench), ["user go", "user again"]);
+    let ended = engine.seen.iter().rev().find_map(|event| match &**event {
+        Event::AgentEnd { messages } => Some(messages.len()),
+        _ => None,
+    });
+    assert_eq!(ended, Some(2));
 }
 
 #[tokio::test]

@@ -149,6 +149,13 @@ impl Driver {
                 self.emit(Event::MessageStart { message: Arc::new(empty) });
             }
             Event::MessageDiscarded => self.record.answer_open = false,
+            Event::TurnStarted { .. } => {
+                // What a turn left that ended because the disk refused belongs to no other.
+                self.record.answer_open = false;
+                self.record.messages.clear();
+                self.record.answer = None;
+                self.record.results.clear();
+            }
             Event::ToolExecutionEnd { key, .. } => {
                 self.running.remove(key);
             }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::message::{AssistantMessage, Message, StopReason, ThinkingLevel};
-use crate::session::{Body, Entry, Flush};
+use crate::message::{AssistantMessage, Message, StopReason, ThinkingLevel, TurnId};
+use crate::session::journal::{self, Record};
+use crate::session::{Body, Entry, Flush, Kind, Node, Position, Session};
 use crate::text::tokens;
 use crate::tools::FileTracker;
 
@@ -29,7 +30,12 @@ pub fn spawn(mut setup: Setup) -> Result<Handle, HarnessError> {
     let model = choose_model(&setup, context.model.as_ref(), &mut notices)?;
     let thinking = setup.thinking.or(context.thinking_level).unwrap_or(ThinkingLevel::Off);
     let branch = setup.session.branch().map_err(|error| session_error(&error))?;
-    let past = recovery::fold(&branch, setup.session.id());
+    let mut past = recovery::fold(&branch, setup.session.id());
+    if let Some(open) = &past.unfinished
+        && ended_elsewhere(&setup.session, &open.turn)?
+    {
+        past.unfinished = None;
+    }
     let (handle, letters) = channels();
     let (inbox, reports) = mpsc::channel(INBOX);
     let limits = Limits {
@@ -82,6 +88,28 @@ pub fn spawn(mut setup: Setup) -> Result<Handle, HarnessError> {
 
 fn session_error(error: &crate::session::SessionError) -> HarnessError {
     HarnessError::new(ErrorCode::Session, error.to_string())
+}
+
+/// Whether the end of a turn stands on another branch: somebody walked back into the middle of it,
+/// and nothing may be added to it any more.
+fn ended_elsewhere(session: &Session, turn: &TurnId) -> Result<bool, HarnessError> {
+    /// Records read at once, the newest first: the end is most often near.
+    const CHUNK: usize = 1000;
+    let reader = session.reader();
+    let is_record = |node: &Node| node.kind == Kind::Custom && *node.preview == *journal::TURN;
+    let records: Vec<Position> = (0..)
+        .zip(reader.index().iter())
+        .filter(|(_, node)| is_record(node))
+        .map(|(position, _)| position)
+        .collect();
+    for chunk in records.rchunks(CHUNK) {
+        let entries = reader.entries(chunk).map_err(|error| session_error(&error))?;
+        let ends = |entry: &Arc<Entry>| matches!(Record::of(entry), Some(Record::Finished { turn: ended, .. }) if ended == *turn);
+        if entries.iter().any(ends) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Asked for by name: that or an error. Else the session's own, else the default, said aloud.
