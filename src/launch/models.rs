@@ -206,7 +206,8 @@ mod tests {
         let (live, watching, _) = config::watch(&paths.config_file(), Config::default());
         let cli = Cli::parse_from(["harness-tui", "--base-url", "http://10.0.0.9:1"]);
         let cwd = dir.path().to_owned();
-        let ground = Ground { cli, paths, live, cwd, headless: true, _watching: watching };
+        let engines = std::sync::Mutex::default();
+        let ground = Ground { cli, paths, live, cwd, headless: true, engines, _watching: watching };
         let find = finder(Arc::new(ground));
         let place = |reference: &str| format!("{:?}", find(reference).unwrap().provider);
         assert!(place("ollama/first").contains("http://10.0.0.9:1/"));

@@ -34,6 +34,8 @@ const FRAME: Duration = Duration::from_millis(16);
 const KEY_FRAME: Duration = Duration::from_millis(2);
 /// Input and engine events taken before a frame is due anyway: a flood must not stop the picture.
 const BATCH: usize = 2_000;
+/// Keys taken in one go: a large paste without marks is one piece, and a flood still gets a frame.
+const INPUT_BATCH: usize = 50_000;
 /// How long the reader may look for more input that has already arrived; nothing is waited for.
 const DRAIN: Duration = Duration::from_micros(100);
 /// Tries to join without an event in between.
@@ -275,7 +277,8 @@ impl Loop {
     fn take_input(&mut self, first: &Input) -> Vec<Action> {
         let now = SystemClock.now_ms();
         let mut actions: Vec<Action> = self.reader.action(first, now).into_iter().collect();
-        while actions.len() < BATCH && crossterm::event::poll(DRAIN).is_ok_and(|ready| ready) {
+        while actions.len() < INPUT_BATCH && crossterm::event::poll(DRAIN).is_ok_and(|ready| ready)
+        {
             let Ok(event) = crossterm::event::read() else { break };
             actions.extend(self.reader.action(&event, now));
         }

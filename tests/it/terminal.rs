@@ -207,6 +207,11 @@ async fn a_paste_without_marks_is_one_draft_and_a_line_with_its_enter_is_sent() 
     let lines: Vec<String> = (0..400).map(|n| format!("{n} some pasted line of text")).collect();
     term.types(&lines.join("\r")).await;
     term.sees("[pasted").await;
+    // A key that shows something comes behind the whole paste.
+    term.types("\x1bOP").await;
+    term.sees("┌ help").await;
+    term.types("\x1b").await;
+    term.until("help is closed", |screen| !screen.contains("┌ help")).await;
     term.types(" tail").await;
     term.sees("tail").await;
     assert!(!term.text().contains("· step"), "nothing was sent: {}", term.text());
