@@ -140,7 +140,7 @@ pub async fn run(options: Options, handle: Handle, open: Open) -> anyhow::Result
         let _ = writing.await;
     }
     // The debounce may not have come round; what is in the composer now is what must come back.
-    let _ = keep.save_draft(&state.session.id, &state.composer.text());
+    let _ = keep.save_draft(&state.draft_key(), &state.composer.text());
     handle.close().await;
     let hint = (!state.transcript.is_empty())
         .then(|| format!("to go on: harness-tui --session {}", state.session.id));
@@ -170,7 +170,7 @@ impl Loop {
 
     /// Brings back what earlier runs kept for the session that is open now.
     pub(super) fn load_kept(&mut self) {
-        let kept = self.keep.load(&self.state.session.id);
+        let kept = self.keep.load(&self.state.draft_key());
         let action = Action::Kept { draft: kept.draft, stash: kept.stash, history: kept.history };
         update(&mut self.state, action);
     }

@@ -52,6 +52,8 @@ pub struct SessionFacts {
     pub thinking: ThinkingLevel,
     pub profile: Profile,
     pub tokens: Tokens,
+    /// It has entries, so it can be found again.
+    pub stored: bool,
     /// Nothing has been said or shown since an empty session was joined.
     pub untouched: bool,
 }
@@ -196,6 +198,16 @@ impl State {
             draft: DraftMark::default(),
             areas: Areas::default(),
             dirty: true,
+        }
+    }
+
+    /// What the draft is kept under: the session, or the project while nobody could find the session
+    /// again.
+    pub fn draft_key(&self) -> String {
+        if self.session.stored || self.session.id.is_empty() {
+            self.session.id.clone()
+        } else {
+            format!("new in {}", self.look.project)
         }
     }
 

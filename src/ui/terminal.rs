@@ -16,8 +16,8 @@ use crossterm::event::{
 };
 use crossterm::style::Print;
 use crossterm::terminal::{
-    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
-    SetTitle, disable_raw_mode, enable_raw_mode,
+    BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
+    LeaveAlternateScreen, SetTitle, disable_raw_mode, enable_raw_mode,
 };
 use crossterm::{cursor, execute, queue};
 use ratatui::backend::CrosstermBackend;
@@ -174,6 +174,8 @@ fn modes_on(mouse: bool) -> io::Result<()> {
     queue!(
         out,
         EnterAlternateScreen,
+        // A terminal that was left in it, or has none, still shows what was there.
+        Clear(ClearType::All),
         EnableBracketedPaste,
         EnableFocusChange,
         Print(MORE_KEYS),

@@ -467,7 +467,7 @@ fn an_idle_screen_wakes_for_nothing() {
     ui.wait(500);
     assert_eq!(
         ui.all_effects(),
-        [Effect::SaveDraft { session: "0192-session".into(), text: "x".into() }]
+        [Effect::SaveDraft { session: "new in ~/proj".into(), text: "x".into() }]
     );
     assert_eq!(ui.state.next_wake(), None);
     ui.turn();

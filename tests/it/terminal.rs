@@ -235,3 +235,35 @@ async fn a_paste_without_marks_is_one_draft_and_a_line_with_its_enter_is_sent() 
     assert_eq!(prompts.len(), 2, "{prompts:#?}");
     assert_eq!(prompts[0], format!("{} tail", lines.join("\n")));
 }
+
+#[tokio::test]
+async fn an_unsent_draft_outlives_kill_9_also_before_there_is_a_session() {
+    let place = Place::new();
+    let mut term = ready(&place, &[]).await;
+    term.types("half a thought").await;
+    let kept = || find_text(&place.home.path().join("state/drafts"), "half a thought");
+    // The save comes a moment after the last key; the screen has nothing to tell of it.
+    while !kept() {
+        tokio::task::yield_now().await;
+    }
+    term.signal(Signal::SIGKILL);
+    term.ends().await;
+    let mut again = ready(&place, &[]).await;
+    again.sees("> half a thought").await;
+    again.types("\r").await;
+    again.sees("Offline demo").await;
+    idle(&mut again).await;
+    again.types("\x04").await;
+    again.ends().await;
+    let mut third = ready(&place, &[]).await;
+    third.sees("Welcome").await;
+    assert!(!third.text().contains("half a thought"), "it was sent");
+}
+
+fn find_text(dir: &std::path::Path, text: &str) -> bool {
+    std::fs::read_dir(dir)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .any(|entry| std::fs::read_to_string(entry.path()).is_ok_and(|content| content == text))
+}

@@ -42,5 +42,5 @@ pub(super) fn save_draft(state: &mut State) -> Option<Effect> {
         return None;
     }
     state.draft.saved = revision;
-    Some(Effect::SaveDraft { session: state.session.id.clone(), text: state.composer.text() })
+    Some(Effect::SaveDraft { session: state.draft_key(), text: state.composer.text() })
 }

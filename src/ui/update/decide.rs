@@ -65,17 +65,16 @@ pub(super) fn perform(state: &mut State, id: ActionId) -> Vec<Effect> {
     if !letter {
         return Vec::new();
     }
-    let focused = state.surface.focus == crate::ui::state::Focus::Approval;
-    if !focused || !state.approvals.armed(state.now) {
+    if state.surface.focus != crate::ui::state::Focus::Approval {
+        return Vec::new();
+    }
+    // A yes needs the whole card seen; a no is always possible, once the card was there to read.
+    let refuses = matches!(id, ActionId::Deny | ActionId::DenyBecause);
+    let answers = state.approvals.armed(state.now) || (refuses && state.approvals.unseen());
+    if !answers {
         if state.approvals.too_long() {
             state.tell("too long to be seen here: say no, or x stops the turn");
-            return if matches!(id, ActionId::Deny) && focused {
-                answer(state, Decision::Deny { message: None })
-            } else {
-                Vec::new()
-            };
-        }
-        if state.approvals.unseen() {
+        } else if state.approvals.unseen() {
             state.tell("see all of it first: tab shows more lines");
         }
         return Vec::new();

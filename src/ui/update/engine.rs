@@ -41,6 +41,7 @@ pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
             cache_read: snapshot.cache_read,
             cost: snapshot.cost,
         },
+        stored: !snapshot.branch.is_empty(),
         untouched: state.transcript.is_empty(),
     };
     for text in snapshot.notices {
@@ -68,7 +69,17 @@ pub(super) fn event(state: &mut State, event: &Arc<Event>) -> Vec<Effect> {
     state.session.untouched &= !shown;
     let calls_back =
         matches!(**event, Event::TurnCompleted { .. } | Event::ApprovalRequested { .. });
-    if calls_back && !state.terminal_focused { vec![Effect::Bell] } else { Vec::new() }
+    let mut effects = Vec::new();
+    if calls_back && !state.terminal_focused {
+        effects.push(Effect::Bell);
+    }
+    if matches!(**event, Event::EntryAppended { .. }) && !state.session.stored {
+        // From now on the draft belongs to the session.
+        effects.push(Effect::SaveDraft { session: state.draft_key(), text: String::new() });
+        state.session.stored = true;
+        state.draft.saved = u64::MAX;
+    }
+    effects
 }
 
 fn turn(state: &mut State, event: &Event) -> bool {

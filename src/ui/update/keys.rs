@@ -5,7 +5,7 @@ use crate::message::ThinkingLevel;
 use crate::policy::Profile;
 use crate::ui::action::{Asked, Effect};
 use crate::ui::chord::{Chord, Key};
-use crate::ui::composer::EnterMeans;
+use crate::ui::composer::{Burst, EnterMeans};
 use crate::ui::keymap::{ActionId, Place};
 use crate::ui::line_input::LineInput;
 use crate::ui::popup::{Popup, Question};
@@ -15,8 +15,12 @@ use crate::ui::update::{clock, decide, overlay, submit};
 /// A key was pressed.
 pub(super) fn key(state: &mut State, chord: Chord) -> Vec<Effect> {
     let mut effects = Vec::new();
-    if chord.typed().is_none() && chord.key != Key::Enter && state.composer.burst.settle(None) {
-        effects.extend(submit::send(state, false));
+    if chord.typed().is_none() && chord.key != Key::Enter {
+        if state.composer.burst.settle(None) {
+            effects.extend(submit::send(state, false));
+        }
+        // A key that is no text ends a paste.
+        state.composer.burst = Burst::default();
     }
     effects.extend(route(state, chord));
     effects
