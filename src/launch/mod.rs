@@ -67,6 +67,13 @@ struct Ground {
     _watching: Watching,
 }
 
+impl Ground {
+    /// Where sessions are kept.
+    fn sessions(&self) -> PathBuf {
+        self.cli.session_dir.clone().unwrap_or_else(|| self.paths.sessions())
+    }
+}
+
 /// Runs the program to its exit code.
 ///
 /// # Errors
@@ -74,11 +81,17 @@ struct Ground {
 pub(crate) async fn run(cli: Cli) -> Result<u8, Stop> {
     let _log = start_log(&cli)?;
     let paths = Paths::find(std::env::var_os("HARNESS_TUI_HOME")).map_err(Stop::failed)?;
+    if let Some(file) = cli.config.as_ref().filter(|file| !file.exists()) {
+        return Err(Stop::usage(format!("there is no config file {}", file.display())));
+    }
     let config_file = cli.config.clone().unwrap_or_else(|| paths.config_file());
     let (loaded, mut notices) = match config::load(&config_file) {
         Ok(loaded) => (loaded.config, loaded.notices),
+        // What it said about approvals is unknown, so nothing runs until somebody says it again.
         Err(error) => {
-            (Config::default(), vec![format!("{error}; the defaults hold until it is mended")])
+            let closed = Config { approval: Some(Profile::ReadOnly), ..Config::default() };
+            let text = "the defaults hold and the approval profile is read-only until it is mended";
+            (closed, vec![format!("{error}; {text}")])
         }
     };
     let (live, watching, problem) = config::watch(&config_file, loaded);
@@ -302,6 +315,7 @@ async fn run_screen(ground: &Arc<Ground>, handle: Handle, content: Vec<Part>) ->
         motion: ui.motion,
         project: short(&ground.cwd),
         welcome: true,
+        sessions: ground.sessions(),
     };
     let exit = harness_tui::ui::run(options, handle, opener(ground))
         .await

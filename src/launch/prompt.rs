@@ -29,7 +29,7 @@ pub(super) fn content(words: &[String], cwd: &Path) -> Result<Vec<Part>, String>
             Some(name) => parts.push(file(name, cwd)?),
         }
     }
-    if !text.is_empty() {
+    if text.iter().any(|word| !word.trim().is_empty()) {
         parts.push(Part::text(text.join(" ")));
     }
     Ok(parts)

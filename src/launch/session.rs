@@ -15,7 +15,7 @@ fn place(ground: &Ground) -> Place {
         Some("process") => Durability::Process,
         _ => Durability::Commit,
     };
-    let root = ground.cli.session_dir.clone().unwrap_or_else(|| ground.paths.sessions());
+    let root = ground.sessions();
     Place { files: Arc::new(Disk), clock: Arc::new(SystemClock), root, durability }
 }
 

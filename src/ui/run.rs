@@ -3,7 +3,7 @@
 //! It sleeps until something happens; the one timer is the state's own next wake, so an idle program
 //! uses no processor at all.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -17,6 +17,7 @@ use tokio::time::Instant;
 use crate::harness::{Event, Handle, Open, Snapshot, Subscription, Update};
 use crate::message::EntryId;
 use crate::ports::{Clock, Disk, SystemClock};
+use crate::text::sanitize::one_line;
 use crate::ui::action::{Action, Effect};
 use crate::ui::input::{Reader, bursts};
 use crate::ui::keep::Keep;
@@ -59,6 +60,8 @@ pub struct Options {
     pub project: String,
     /// Whether an empty session greets.
     pub welcome: bool,
+    /// Where sessions are found by their id.
+    pub sessions: PathBuf,
 }
 
 /// How the screen ended.
@@ -142,13 +145,23 @@ pub async fn run(options: Options, handle: Handle, open: Open) -> anyhow::Result
     // The debounce may not have come round; what is in the composer now is what must come back.
     let _ = keep.save_draft(&state.draft_key(), &state.composer.text());
     handle.close().await;
-    let hint = (!state.transcript.is_empty())
-        .then(|| format!("to go on: harness-tui --session {}", state.session.id));
+    let hint = resume_hint(&state, &options.sessions);
     Ok(Exit {
         resume_hint: hint,
         code: signals.code.unwrap_or(0),
         last_answer: state.transcript.last_answer(),
     })
+}
+
+/// How to come back, when there is something to come back to.
+fn resume_hint(state: &State, sessions: &Path) -> Option<String> {
+    let path = state.session.path.as_ref().filter(|path| path.exists())?;
+    let which = if path.starts_with(sessions) {
+        state.session.id.clone()
+    } else {
+        one_line(&path.display().to_string(), usize::MAX)
+    };
+    Some(format!("to go on: harness-tui --session {which}"))
 }
 
 impl Loop {

@@ -183,8 +183,10 @@ fn bad_starts_say_what_is_wrong_and_change_nothing() {
     let junk = home.work.path().join("junk.jsonl");
     std::fs::write(&junk, "not a session\n").unwrap();
     let missing = home.work.path().join("gone");
-    let cases: [(&[&str], i32, &str); 8] = [
+    let cases: [(&[&str], i32, &str); 10] = [
         (&["-p"], 2, "no prompt"),
+        (&["-p", ""], 2, "no prompt"),
+        (&["--config", "gone.toml", "-p", "hi"], 2, "there is no config file gone.toml"),
         (&["-p", "--session", "junk.jsonl", "hi"], 1, "junk.jsonl"),
         (&["-p", "--model", "nowhere/x", "hi"], 4, "no provider is known for model"),
         (&["-p", "--model", "anthropic/claude-sonnet-4-5", "hi"], 4, "set ANTHROPIC_API_KEY"),
@@ -228,6 +230,7 @@ fn a_broken_config_is_told_with_line_and_column_and_the_program_still_works() {
     let (code, out, err) = home.run(&["-p", "hello"]);
     assert_eq!(code, 0);
     assert!(err.contains("config.toml:2:12:"), "{err}");
+    assert!(err.contains("read-only until it is mended"), "{err}");
     assert!(out.contains("demo"), "{out}");
 }
 

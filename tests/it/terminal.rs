@@ -261,9 +261,9 @@ async fn an_unsent_draft_outlives_kill_9_also_before_there_is_a_session() {
 }
 
 fn find_text(dir: &std::path::Path, text: &str) -> bool {
-    std::fs::read_dir(dir)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .any(|entry| std::fs::read_to_string(entry.path()).is_ok_and(|content| content == text))
+    std::fs::read_dir(dir).into_iter().flatten().flatten().any(|entry| {
+        // A dot file is one that is still being written.
+        let whole = !entry.file_name().to_string_lossy().starts_with('.');
+        whole && std::fs::read_to_string(entry.path()).is_ok_and(|content| content == text)
+    })
 }
