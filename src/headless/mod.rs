@@ -10,8 +10,11 @@ mod print;
 pub use exit::Exit;
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
-use crate::harness::{Command, Handle, Update};
+use tokio::sync::mpsc;
+
+use crate::harness::{Command, Event, Handle, Update};
 use crate::message::Part;
 
 /// How the answer is written.
@@ -49,7 +52,7 @@ async fn follow(
     out: &mut (dyn Write + Send),
     err: &mut (dyn Write + Send),
 ) -> io::Result<Exit> {
-    let mut events = handle.subscribe();
+    let mut events = collect(handle);
     let snapshot = match handle.snapshot().await {
         Ok(snapshot) => snapshot,
         Err(error) => {
@@ -72,11 +75,7 @@ async fn follow(
         return Ok(Exit::Failed);
     }
     let mut exit = exit::Watch::default();
-    while let Some(update) = events.next().await {
-        let Update::Event(event) = update else {
-            print::say("some events were lost because the output was too slow", err)?;
-            continue;
-        };
+    while let Some(event) = events.recv().await {
         exit.see(&event);
         match mode {
             Mode::Json => json::event(&event, out)?,
@@ -89,4 +88,27 @@ async fn follow(
     }
     out.flush()?;
     Ok(exit.verdict())
+}
+
+/// Takes events as they come, so that a reader of the output who is slow loses none. The queue has no
+/// bound of its own: it holds one turn, whose parts are bounded and shared with the session.
+fn collect(handle: &Handle) -> mpsc::UnboundedReceiver<Arc<Event>> {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    let mut events = handle.subscribe();
+    tokio::spawn(async move {
+        while let Some(update) = events.next().await {
+            let sent = match update {
+                Update::Event(event) => sender.send(event),
+                // Only a machine that starves this very task can get here; better said than silent.
+                Update::Missed(count) => {
+                    let text = format!("bug: {count} events were lost");
+                    sender.send(Arc::new(Event::Notice { text }))
+                }
+            };
+            if sent.is_err() {
+                return;
+            }
+        }
+    });
+    receiver
 }

@@ -110,6 +110,8 @@ fn resolve(
     let base_url = ground.cli.base_url.as_ref().filter(|_| is_flagged);
     if let Some(url) = base_url {
         endpoint.base_url.clone_from(url);
+        // A key goes only where it was meant for; for this address it has to be named.
+        endpoint.key = None;
     }
     if let Some(variable) = ground.cli.api_key_env.as_ref().filter(|_| is_flagged) {
         let value = std::env::var(variable).map_err(|_unset| {

@@ -32,11 +32,13 @@ impl Default for RetryPolicy {
 const JITTER: f64 = 0.25;
 
 impl RetryPolicy {
-    /// Whether retry number `attempt` (from 1) may be made after this failure.
+    /// Whether retry number `attempt` (from 1) may be made after this failure. A server that asks for
+    /// a longer wait than `max_delay` is not waited for.
     pub fn allows(&self, attempt: u32, error: &ProviderError) -> bool {
         self.enabled
             && attempt <= self.max_retries
             && matches!(error.kind, ErrorKind::RateLimited | ErrorKind::Transient)
+            && error.retry_after.is_none_or(|asked| asked <= self.max_delay)
     }
 
     /// The wait before retry number `attempt` (from 1). What the server asked for counts up to

@@ -90,6 +90,8 @@ pub enum Effect {
     /// Open the text in `$VISUAL` or `$EDITOR`.
     Edit(String),
     Suspend,
+    /// Paint everything anew: a terminal that measures some text in another way shows remains.
+    Redraw,
     /// Rings, because the window is not looked at.
     Bell,
     /// Leave with this exit code.

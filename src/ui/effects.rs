@@ -45,6 +45,7 @@ impl Loop {
             Effect::Copy(text) => self.copy(&text)?,
             Effect::Edit(text) => self.edit(&text).await,
             Effect::Suspend => self.suspend(),
+            Effect::Redraw => self.screen.anew()?,
             Effect::Bell => self.screen.bell()?,
             Effect::Quit(code) => self.exit = Some(code),
         }

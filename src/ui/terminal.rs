@@ -100,6 +100,14 @@ impl Screen {
     pub(crate) fn retake(&mut self) -> io::Result<()> {
         give_back();
         enter(self.mouse)?;
+        self.anew()
+    }
+
+    /// The next frame paints everything.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub(crate) fn anew(&mut self) -> io::Result<()> {
         // `clear` would ask the terminal where the cursor is and wait for an answer.
         let (columns, rows) = self.size()?;
         self.terminal.resize(Rect::new(0, 0, columns, rows))

@@ -174,7 +174,13 @@ fn the_queue_comes_back_into_the_composer_in_order_and_only_once() {
     let queue = vec![queued("1", QueueKind::Steer, "A"), queued("2", QueueKind::FollowUp, "B")];
     ui.turn().event(Event::QueueUpdate { queue: queue.clone() }).keys("mine");
     let dequeue = |id: &str| Command::Dequeue { id: id.into() };
-    assert_eq!(ui.keys("<ctrl+x>q").commands(), [dequeue("1"), dequeue("2")]);
+    // The last is asked for first, because each goes in front of what is there.
+    assert_eq!(ui.keys("<ctrl+x>q").commands(), [dequeue("2"), dequeue("1")]);
+    for one in queue.iter().rev() {
+        let reply = Reply::Cleared { queued: vec![one.clone()] };
+        ui.answer(Asked::TakeBack, Ok(reply));
+    }
+    assert_eq!(ui.draft(), "A\nB\nmine");
     ui.event(Event::Abort { cleared: queue.clone() });
     ui.answer(Asked::TakeBack, Ok(Reply::Cleared { queued: queue.clone() }));
     ui.answer(Asked::Change("stop"), Ok(Reply::Cleared { queued: queue }));

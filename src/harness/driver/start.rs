@@ -38,11 +38,7 @@ pub fn spawn(mut setup: Setup) -> Result<Handle, HarnessError> {
     }
     let (handle, letters) = channels();
     let (inbox, reports) = mpsc::channel(INBOX);
-    let limits = Limits {
-        max_turns: setup.max_turns,
-        max_retries: if setup.retry.enabled { setup.retry.max_retries } else { 0 },
-        max_delay: setup.retry.max_delay,
-    };
+    let limits = Limits { max_turns: setup.max_turns, retry: setup.retry };
     let mut queue = Queue::restore(past.queue);
     queue.steering = setup.steering;
     queue.follow_up = setup.follow_up;
@@ -74,11 +70,17 @@ pub fn spawn(mut setup: Setup) -> Result<Handle, HarnessError> {
     if let Some(unfinished) = past.unfinished
         && driver.session().holder().is_none()
     {
-        driver.settle(unfinished)?;
-        notices.push(
-            "the last turn was interrupted; what it had done is kept, nothing was run again"
-                .to_owned(),
-        );
+        match driver.settle(unfinished) {
+            Ok(()) => notices.push(
+                "the last turn was interrupted; what it had done is kept, nothing was run again"
+                    .to_owned(),
+            ),
+            // Reading must be possible on a full disk; the next prompt settles it first.
+            Err(error) => {
+                driver.unsettled = true;
+                notices.push(format!("the last turn was interrupted and has no end yet: {error}"));
+            }
+        }
     }
     notices.extend(driver.session().take_notices().into_iter().map(|notice| notice.text));
     driver.notices = notices;

@@ -1,7 +1,7 @@
 //! The model's answer: pieces, the whole, a failure, and trying again.
 
 use crate::message::{AssistantMessage, Delta, Message, Partial, StopReason, plain_text};
-use crate::providers::{ErrorKind, ProviderError};
+use crate::providers::ProviderError;
 use crate::session::Flush;
 
 use super::{Effect, Machine, Stage};
@@ -76,9 +76,7 @@ impl Machine {
             _ => return,
         };
         let failure = Failure::of_provider(error);
-        let patient = error.retry_after.is_none_or(|asked| asked <= limits.max_delay);
-        let worth_it = matches!(error.kind, ErrorKind::Transient | ErrorKind::RateLimited);
-        if worth_it && patient && attempt < limits.max_retries {
+        if limits.retry.allows(attempt + 1, error) {
             if !partial.is_empty() {
                 effects.push(Effect::Emit(Event::MessageDiscarded));
             }

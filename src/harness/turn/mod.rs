@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 use crate::message::{
     AssistantMessage, Delta, Message, Partial, SessionId, ToolCall, ToolOutcome, TurnId, Usage,
 };
-use crate::providers::ProviderError;
+use crate::providers::{ProviderError, RetryPolicy};
 use crate::session::{Body, Flush, Origin};
 
 use super::batch::{Batch, Prepared};
@@ -124,10 +124,7 @@ pub(super) struct Fresh {
 pub(super) struct Limits {
     /// Steps a turn; 0 for no cap.
     pub(super) max_turns: u32,
-    /// Attempts after the first; 0 when retrying is off.
-    pub(super) max_retries: u32,
-    /// A server that asks to wait longer than this is not waited for.
-    pub(super) max_delay: Duration,
+    pub(super) retry: RetryPolicy,
 }
 
 /// The machine of one session.

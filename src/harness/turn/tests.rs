@@ -12,7 +12,8 @@ use crate::providers::ErrorKind;
 use crate::session::journal::Record;
 
 fn machine() -> Machine {
-    let limits = Limits { max_turns: 10, max_retries: 2, max_delay: Duration::from_secs(60) };
+    let retry = RetryPolicy { max_retries: 2, ..RetryPolicy::default() };
+    let limits = Limits { max_turns: 10, retry };
     Machine::new("s".into(), limits, Queue::default())
 }
 

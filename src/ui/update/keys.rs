@@ -170,6 +170,7 @@ pub(super) fn perform(state: &mut State, id: ActionId) -> Vec<Effect> {
             }
             state.composer.edit(ActionId::DeleteForward);
         }
+        ActionId::Redraw => return vec![Effect::Redraw],
         ActionId::Suspend => return vec![Effect::Suspend],
         ActionId::Quit => return quit(state),
         ActionId::Abort | ActionId::StopTurn => return abort(state),
@@ -343,7 +344,9 @@ pub(super) fn take_queue(state: &mut State) -> Vec<Effect> {
     }
     let ids =
         state.queue.iter().filter(|queued| queued.kind != QueueKind::NextTurn || !state.busy());
-    ids.map(|queued| Effect::Send(Command::Dequeue { id: queued.id.clone() }, Asked::TakeBack))
+    // Each goes in front of what is there, so the last is asked for first.
+    ids.rev()
+        .map(|queued| Effect::Send(Command::Dequeue { id: queued.id.clone() }, Asked::TakeBack))
         .collect()
 }
 
