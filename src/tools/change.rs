@@ -71,6 +71,9 @@ pub(crate) fn preview(path: &Path, plan: Plan) -> Option<Display> {
     });
     Some(match planned {
         Ok(diff) if diff.is_cut => return None,
+        Ok(diff) if diff.diff.is_empty() => {
+            Display::Text("no change: the file already has this content".to_owned())
+        }
         Ok(diff) => Display::Diff { diff: diff.diff, first_changed_line: diff.first_changed_line },
         Err(problem) => Display::Text(problem),
     })

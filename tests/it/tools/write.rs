@@ -122,6 +122,16 @@ fn a_preview_of_a_new_file_is_all_added_and_makes_nothing() {
 }
 
 #[test]
+fn a_preview_of_the_same_content_says_that_nothing_changes() {
+    let bench = Bench::new();
+    std::fs::write(bench.path("f"), "same\n").unwrap();
+    let arguments = json!({"path": "f", "content": "same\n"});
+    let shown = tool("write").preview(&arguments, &bench.path(""));
+    let expected = "no change: the file already has this content";
+    assert_eq!(shown, Some(Display::Text(expected.into())));
+}
+
+#[test]
 fn a_preview_that_would_hide_a_part_of_the_change_is_none() {
     let bench = Bench::new();
     bench.put("f", "a\n");
