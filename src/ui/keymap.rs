@@ -203,7 +203,7 @@ pub static TABLE: &[Row] = &[
     row(A::PreviousPrompt, All, "scroll.previous-prompt", "previous prompt", "ctrl+up", "up"),
     row(A::NextPrompt, All, "scroll.next-prompt", "next prompt", "ctrl+down", "down"),
     row(A::Redraw, All, "redraw", "paint the screen anew", "ctrl+l", "R"),
-    row(A::Suspend, All, "suspend", "suspend to the shell", "ctrl+z", "b"),
+    row(A::Suspend, All, "suspend", "suspend to the shell", "ctrl+z", "d"),
     row(A::Quit, All, "quit", "quit", "", "x"),
     row(A::ListUp, List, "tools.up", "up", "k up", ""),
     row(A::ListDown, List, "tools.down", "down", "j down", ""),
