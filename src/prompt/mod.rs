@@ -115,12 +115,12 @@ mod tests {
         Sources {
             sections: ["one", "two", "self"].map(str::to_owned).to_vec(),
             environment: Environment {
-                cwd: "/work".into(),
+                cwd: "/proj".into(),
                 platform: "linux".into(),
                 date: "2026-11-30".into(),
             },
             context_files: vec![ContextFile {
-                path: "/work/AGENTS.md".into(),
+                path: "/proj/AGENTS.md".into(),
                 text: "rule".into(),
             }],
             given: None,
