@@ -96,11 +96,26 @@ async fn an_unknown_tool_a_failing_tool_and_a_panic_are_results_the_model_can_re
     assert_eq!(
         &told[2..],
         [
-            "error Tool nope not found. You have: look, gate, act, fail, bomb.",
+            "error Tool nope not found. You have: look, gate, act, fail, bomb, late.",
             "error it failed",
             "error bug: the tool bomb failed inside; its outcome is unknown",
         ]
     );
+}
+
+#[tokio::test]
+async fn what_a_tool_says_after_its_end_is_not_told() {
+    let bench = Bench::new(vec![Step::Call(vec![call("late")]), Step::Call(vec![call("gate")])]);
+    let mut engine = bench.engine();
+    engine.prompt("go").await.unwrap();
+    engine.until(|event| matches!(event, Event::ToolExecutionEnd { .. })).await;
+    bench.toy("late").gate.add_permits(1);
+    engine.until(|event| matches!(event, Event::ToolExecutionStart { .. })).await;
+    bench.toy("gate").gate.add_permits(1);
+    engine.settled().await;
+    let updates =
+        engine.seen.iter().filter(|event| matches!(***event, Event::ToolExecutionUpdate { .. }));
+    assert_eq!(updates.count(), 0);
 }
 
 #[tokio::test]

@@ -151,6 +151,15 @@ impl Tool for Toy {
             started.notify_one();
             match name {
                 "bomb" => panic!("boom"),
+                "late" => {
+                    let updates = context.updates.clone();
+                    tokio::spawn(async move {
+                        gate.acquire().await.unwrap().forget();
+                        let output = "too late".into();
+                        let _ = updates.send(harness_tui::tools::ToolUpdate { output }).await;
+                    });
+                    ToolOutcome::text("done already")
+                }
                 "fail" => ToolOutcome::error("it failed"),
                 "gate" => tokio::select! {
                     permit = gate.acquire() => {
@@ -188,6 +197,7 @@ impl Bench {
                 Arc::new(Toy::new("act", Access::Execute)),
                 Arc::new(Toy::new("fail", Access::Read)),
                 Arc::new(Toy::new("bomb", Access::Read)),
+                Arc::new(Toy::new("late", Access::Read)),
             ],
             files: Arc::new(MemoryFs::new()),
             clock: Arc::new(FixedClock(1_796_057_462_123)),
