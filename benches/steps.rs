@@ -107,7 +107,7 @@ fn setup(session: Session, cwd: &Path) -> Setup {
         cwd: cwd.to_owned(),
         clock: Arc::new(SystemClock),
         state_dir: cwd.join("state"),
-        hidden_env: Arc::from([]),
+        hidden_env: Arc::new(|| Arc::from([])),
         timeouts: Timeouts::default(),
         retry: RetryPolicy::default(),
         max_turns: 0,

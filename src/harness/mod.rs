@@ -23,4 +23,4 @@ pub use event::{
 };
 pub use handle::{Handle, Open, Subscription, Update, Which};
 pub use queue::QueueMode;
-pub use setup::{Model, Models, Setup};
+pub use setup::{Model, Models, Names, Setup};

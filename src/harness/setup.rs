@@ -24,6 +24,9 @@ pub struct Model {
 /// Finds a model by `provider/id` or by an id alone.
 pub type Models = Arc<dyn Fn(&str) -> Result<Model, HarnessError> + Send + Sync>;
 
+/// Names that may change while the engine runs, asked for each time they count.
+pub type Names = Arc<dyn Fn() -> Arc<[String]> + Send + Sync>;
+
 /// Everything an engine needs. Nothing in it is read again from disk.
 pub struct Setup {
     pub session: Session,
@@ -45,7 +48,7 @@ pub struct Setup {
     /// Private folder for outputs that are too long to send, and for the answer under way.
     pub state_dir: PathBuf,
     /// Environment variables that no command may see.
-    pub hidden_env: Arc<[String]>,
+    pub hidden_env: Names,
     pub timeouts: Timeouts,
     pub retry: RetryPolicy,
     /// Steps a turn; 0 for no cap.

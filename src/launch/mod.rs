@@ -200,7 +200,10 @@ fn start(
         cwd,
         clock: Arc::new(SystemClock),
         state_dir: ground.paths.state.clone(),
-        hidden_env: models::key_variables(&config, cli).into(),
+        hidden_env: {
+            let ground = Arc::clone(ground);
+            Arc::new(move || models::key_variables(&ground.live.get(), &ground.cli).into())
+        },
         timeouts: Timeouts {
             connect: Duration::from_secs(config.timeouts.connect),
             first_byte: Duration::from_secs(config.timeouts.first_byte),

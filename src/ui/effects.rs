@@ -95,10 +95,10 @@ impl Loop {
     }
 
     /// Stops the program as a shell expects it and goes on when it is continued.
-    fn suspend(&mut self) {
+    pub(super) fn suspend(&mut self) {
         self.input = None;
         self.screen.lend();
-        if let Err(error) = nix::sys::signal::raise(nix::sys::signal::Signal::SIGTSTP) {
+        if let Err(error) = nix::sys::signal::raise(nix::sys::signal::Signal::SIGSTOP) {
             self.state.tell(format!("suspending: {error}"));
         }
         self.resumed();

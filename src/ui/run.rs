@@ -213,6 +213,10 @@ impl Loop {
                         signals.code = Some(code);
                         return;
                     }
+                    Told::Stop => {
+                        self.suspend();
+                        Vec::new()
+                    }
                     Told::Resumed => {
                         self.resumed();
                         Vec::new()

@@ -16,6 +16,8 @@ const PATIENCE: Duration = Duration::from_millis(1_200);
 pub(super) enum Told {
     /// Leave with this exit code.
     End(i32),
+    /// Somebody asks the program to stop, as a shell does; the terminal has to be given back first.
+    Stop,
     /// The program was stopped and goes on.
     Resumed,
     /// The terminal may have another size. The input library loses this signal when a key arrives in
@@ -29,6 +31,7 @@ pub(super) struct Signals {
     terminate: Signal,
     hang_up: Signal,
     interrupt: Signal,
+    stop: Signal,
     resume: Signal,
     resize: Signal,
     /// The exit code, once one is known.
@@ -43,6 +46,7 @@ impl Signals {
             terminate: signal(SignalKind::terminate())?,
             hang_up: signal(SignalKind::hangup())?,
             interrupt: signal(SignalKind::interrupt())?,
+            stop: signal(SignalKind::from_raw(nix::sys::signal::Signal::SIGTSTP as i32))?,
             resume: signal(SignalKind::from_raw(nix::sys::signal::Signal::SIGCONT as i32))?,
             resize: signal(SignalKind::window_change())?,
             code: None,
@@ -55,6 +59,7 @@ impl Signals {
             _ = self.terminate.recv() => Told::End(143),
             _ = self.hang_up.recv() => Told::End(129),
             _ = self.interrupt.recv() => Told::End(130),
+            _ = self.stop.recv() => Told::Stop,
             _ = self.resume.recv() => Told::Resumed,
             _ = self.resize.recv() => Told::Resized,
         }

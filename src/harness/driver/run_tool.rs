@@ -50,7 +50,7 @@ impl Driver {
             updates,
             files: self.files.clone(),
             spill_dir: self.setup.state_dir.join("outputs"),
-            hidden_env: self.setup.hidden_env.clone(),
+            hidden_env: (self.setup.hidden_env)(),
         };
         let inbox = self.inbox.clone();
         tokio::spawn(forward(news, key.clone(), inbox.clone()));

@@ -251,7 +251,7 @@ impl Bench {
             cwd: "/work".into(),
             clock: Arc::clone(&self.clock),
             state_dir: self.state.path().to_owned(),
-            hidden_env: Arc::from([]),
+            hidden_env: Arc::new(|| Arc::from([])),
             timeouts: Timeouts::default(),
             retry: RetryPolicy::default(),
             max_turns: self.max_turns,
