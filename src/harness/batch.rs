@@ -17,6 +17,8 @@ pub(super) struct Ready {
     /// SHA-256 of tool, arguments, working directory and pre-image.
     pub(super) hash: String,
     pub(super) pre_image: Option<String>,
+    /// SHA-256 of the file as the call would leave it, where the tool can tell.
+    pub(super) post_image: Option<String>,
     pub(super) idempotent: bool,
     pub(super) sequential: bool,
     /// `once` or `session` when a person allowed it.

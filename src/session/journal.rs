@@ -134,6 +134,9 @@ pub struct StartedCall {
     /// SHA-256 of the file before an edit or write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pre_image: Option<String>,
+    /// SHA-256 of the file as the call would leave it: after a crash it tells whether it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub post_image: Option<String>,
 }
 
 /// The process that runs calls, told apart from a later one with the same pid.

@@ -295,3 +295,22 @@ fn files_are_private_whatever_the_umask() {
         std::fs::metadata(path).unwrap().permissions().mode() & 0o777
     }
 }
+
+#[test]
+fn an_edit_is_announced_with_the_file_before_and_after_it() {
+    let home = Home::new();
+    std::fs::write(home.work.path().join("a.txt"), "one\n").unwrap();
+    let (code, ..) = home.run(&["-p", "--approval", "full", "replace one with two in a.txt"]);
+    assert_eq!(code, 0);
+    let text = std::fs::read_to_string(home.sessions().remove(0)).unwrap();
+    let lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let call = lines.iter().find(|line| line["data"]["event"] == "call").unwrap();
+    let call = &call["data"]["calls"][0];
+    // SHA-256 of "one\n" and "two\n".
+    let before = "2c8b08da5ce60398e1f19af0e5dccc744df274b826abe585eaba68c525434806";
+    let after = "27dd8ed44a83ff94d557f9fd0412ed5a8cbca69ea04922d88c01184a07300a5a";
+    assert_eq!((&call["pre_image"], &call["post_image"]), (&before.into(), &after.into()));
+    let result = lines.iter().find(|line| !line["harness"]["post_image"].is_null()).unwrap();
+    assert_eq!(result["harness"]["post_image"], after);
+}

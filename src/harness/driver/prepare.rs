@@ -35,11 +35,16 @@ impl Driver {
             }
         };
         let target = tool.target(&arguments, &self.setup.cwd);
-        let pre_image = target.as_deref().and_then(pre_image);
+        let images = target.as_ref().and_then(|_| tool.images(&arguments, &self.setup.cwd));
+        let (pre_image, post_image) = match images {
+            Some(images) => (images.before, Some(images.after)),
+            None => (target.as_deref().and_then(pre_image), None),
+        };
         let ready = Box::new(Ready {
             summary: tool.summary(&arguments),
             hash: self.hash(&call.name, &arguments, pre_image.as_deref()),
             pre_image,
+            post_image,
             idempotent: tool.idempotent(),
             sequential: tool.sequential(),
             decision: None,

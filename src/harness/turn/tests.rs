@@ -52,6 +52,7 @@ fn ready(sequential: bool) -> Box<Ready> {
         summary: String::new(),
         hash: "h".into(),
         pre_image: None,
+        post_image: None,
         idempotent: false,
         sequential,
         decision: None,

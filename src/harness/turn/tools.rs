@@ -105,6 +105,7 @@ impl Machine {
                         .then(|| ready.arguments.clone()),
                     decision: ready.decision.clone(),
                     pre_image: ready.pre_image.clone(),
+                    post_image: ready.post_image.clone(),
                 });
             }
             runs.push((key, slot.call.clone(), ready.arguments, ready.summary));
