@@ -231,6 +231,18 @@ async fn a_yes_to_a_file_that_has_changed_since_is_asked_again() {
 }
 
 #[tokio::test]
+async fn a_yes_for_the_session_also_frees_what_already_waits_under_the_same_rule() {
+    let bench = Bench::new(vec![Step::Call(vec![call("act"), call("act")])]);
+    let mut engine = bench.engine();
+    engine.prompt("go").await.unwrap();
+    let first = held(&mut engine).await;
+    held(&mut engine).await;
+    engine.send(Command::Decide { key: first, decision: Decision::Session }).await.unwrap();
+    engine.settled().await;
+    assert_eq!(&last_request(&bench)[2..], ["result act: {}", "result act: {}"]);
+}
+
+#[tokio::test]
 async fn a_no_with_a_message_is_what_the_model_reads() {
     let bench = Bench::new(vec![Step::Call(vec![call("act")])]);
     let mut engine = bench.engine();

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crate::message::{AssistantMessage, Message};
+use crate::policy::Decision;
 use crate::session::{Body, Entry, Flush};
 use crate::text::tokens;
 
@@ -77,9 +78,21 @@ impl Driver {
             }
             Effect::Remember { held } => {
                 self.allowed.insert(held.session_rule.clone());
+                queue.extend(self.allow_siblings(&held.session_rule));
             }
         }
         Ok(())
+    }
+
+    /// Calls that already wait and that the new rule covers need no second yes.
+    fn allow_siblings(&mut self, rule: &str) -> Vec<Effect> {
+        let now = self.now();
+        let covered = self.machine.held().into_iter().filter(|held| held.session_rule == rule);
+        covered
+            .filter_map(|held| self.machine.decide(&held.key, Decision::Session, now).ok())
+            .flat_map(|(_, effects)| effects)
+            .filter(|effect| !matches!(effect, Effect::Remember { .. }))
+            .collect()
     }
 
     /// Writes what is collected, then tells it. `Sync` also syncs what rode along earlier.
