@@ -257,7 +257,9 @@ fn shape(
             lines
         }
         (Display::Text(text) | Display::Listing(text), _) if full || failed => {
-            head_of(text_lines(text, full, width, theme), full, width, theme)
+            // A failure is a sentence; what a tool gave keeps its columns.
+            let how = if failed { Break::Words } else { Break::Cells };
+            head_of(text_lines(text, full, how, width, theme), full, width, theme)
         }
         _ => Vec::new(),
     }
@@ -279,7 +281,13 @@ fn head_of(
     lines
 }
 
-fn text_lines(text: &str, full: bool, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn text_lines(
+    text: &str,
+    full: bool,
+    how: Break,
+    width: usize,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
     let text = text.trim_end();
     if text.is_empty() {
         return Vec::new();
@@ -288,7 +296,7 @@ fn text_lines(text: &str, full: bool, width: usize, theme: &Theme) -> Vec<Line<'
         return terminal(text, if full { FULL } else { PREVIEW }, width, theme);
     }
     let shown = &text[..text.floor_char_boundary(MAX_BYTES)];
-    let mut lines = wrap_runs(&[Run::new(sanitize(shown), theme.text)], width, Break::Cells);
+    let mut lines = wrap_runs(&[Run::new(sanitize(shown), theme.text)], width, how);
     if shown.len() < text.len() {
         let more = text[shown.len()..].lines().count();
         lines.push(more_lines(more, "", width, theme));
