@@ -40,12 +40,6 @@ pub struct Watching {
 }
 
 impl Live {
-    /// A config that never changes.
-    pub fn fixed(config: Config) -> Self {
-        let (_, changes) = channel::channel(Change::default());
-        Self { current: Arc::new(RwLock::new(Arc::new(config))), changes }
-    }
-
     pub fn get(&self) -> Arc<Config> {
         match self.current.read() {
             Ok(config) => Arc::clone(&config),

@@ -69,13 +69,6 @@ impl MemoryFs {
         }
     }
 
-    /// Sets the permission bits of a file.
-    pub fn set_mode(&self, path: &Path, mode: u32) {
-        if let Some(node) = held(&self.state).files.get_mut(path) {
-            node.mode = mode;
-        }
-    }
-
     /// Every file, sorted by path.
     pub fn paths(&self) -> Vec<PathBuf> {
         held(&self.state).files.keys().cloned().collect()

@@ -221,11 +221,6 @@ pub static TABLE: &[Row] = &[
     row(A::Details, Card, "approval.details", "more lines", "tab", ""),
 ];
 
-/// The row of an action.
-pub fn row_of(id: ActionId) -> Option<&'static Row> {
-    TABLE.iter().find(|row| row.id == id)
-}
-
 /// The table, ready for look-ups.
 #[derive(Debug, Clone)]
 pub struct Keymap {

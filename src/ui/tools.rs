@@ -233,13 +233,6 @@ impl Tools {
         }
     }
 
-    /// Everything has to be laid out again.
-    pub fn forget_layout(&mut self) {
-        for run in &mut self.runs {
-            run.laid = None;
-        }
-    }
-
     fn find(&mut self, key: &CallKey) -> Option<&mut Run> {
         self.runs.iter_mut().rev().find(|run| run.key == *key)
     }

@@ -91,18 +91,9 @@ impl Transcript {
         self.view.version += 1;
     }
 
-    pub fn tool_fold(&self) -> ToolFold {
-        self.folds.tools
-    }
-
     pub fn toggle_thinking(&mut self) {
         self.folds.thinking = !self.folds.thinking;
         self.view.version += 1;
-    }
-
-    /// Whether thinking is shown in full.
-    pub fn thinking_open(&self) -> bool {
-        self.folds.thinking
     }
 
     /// Highlighting asked for by the last layouts; run each on a blocking thread and bring the
