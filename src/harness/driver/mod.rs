@@ -18,7 +18,7 @@ use std::sync::Arc;
 use tokio::sync::{broadcast, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use crate::message::{Message, ThinkingLevel, ToolResultMessage, Usage};
+use crate::message::{Message, ThinkingLevel, ToolResultMessage, ToolSpec, Usage};
 use crate::policy::{Decision, Profile};
 use crate::session::{Body, Session};
 use crate::tools::FileTracker;
@@ -42,6 +42,8 @@ const INBOX: usize = 256;
 struct Driver {
     setup: Setup,
     machine: Machine,
+    /// What the model is told of the tools, in their order; made once, because schemas are generated.
+    specs: Vec<ToolSpec>,
     model: Model,
     thinking: ThinkingLevel,
     profile: Profile,

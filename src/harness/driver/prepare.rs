@@ -19,12 +19,13 @@ const MAX_PRE_IMAGE: u64 = 64 * 1024 * 1024;
 
 impl Driver {
     pub(super) fn tool(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.setup.tools.iter().find(|tool| tool.spec().name == name)
+        let position = self.specs.iter().position(|spec| spec.name == name)?;
+        self.setup.tools.get(position)
     }
 
     pub(super) fn prepare(&self, ordinal: usize, call: &ToolCall) -> Prepared {
         let Some(tool) = self.tool(&call.name) else {
-            let names: Vec<String> = self.setup.tools.iter().map(|tool| tool.spec().name).collect();
+            let names: Vec<&str> = self.specs.iter().map(|spec| spec.name.as_str()).collect();
             let text = format!("Tool {} not found. You have: {}.", call.name, names.join(", "));
             return Prepared::Refused { outcome: ToolOutcome::error(text), scope: None };
         };

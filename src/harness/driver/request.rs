@@ -6,7 +6,6 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use tokio_util::sync::CancellationToken;
 
-use crate::message::ToolSpec;
 use crate::prompt::{Family, assemble};
 use crate::providers::{ErrorKind, ProviderError, Request, StreamEvent};
 use crate::session::request_view;
@@ -26,7 +25,7 @@ impl Driver {
             .session()
             .context()
             .map_err(|error| HarnessError::new(ErrorCode::Session, error.to_string()))?;
-        let tools = self.tool_specs();
+        let tools = self.specs.clone();
         let spec = self.model.spec.clone();
         let family = Family::of(&spec.provider, &spec.id);
         let body = Request {
@@ -71,10 +70,6 @@ impl Driver {
             }
         });
         Ok(())
-    }
-
-    pub(super) fn tool_specs(&self) -> Vec<ToolSpec> {
-        self.setup.tools.iter().map(|tool| tool.spec()).collect()
     }
 
     /// Waits before the next attempt, visibly.

@@ -54,9 +54,9 @@ impl Driver {
         };
         let inbox = self.inbox.clone();
         tokio::spawn(forward(news, key.clone(), inbox.clone()));
+        let name = call.name.clone();
         tokio::spawn(async move {
             let started = Instant::now();
-            let name = tool.spec().name;
             let run = AssertUnwindSafe(tool.run(arguments, context)).catch_unwind();
             let outcome = tokio::select! {
                 biased;

@@ -15,7 +15,7 @@ use crate::tools::FileTracker;
 use super::{Driver, INBOX, RunRecord, channels};
 use crate::harness::partial::PartialFile;
 use crate::harness::queue::Queue;
-use crate::harness::recovery::{self, Unfinished};
+use crate::harness::recovery::{self, Past, Unfinished};
 use crate::harness::setup::{Model, Setup};
 use crate::harness::turn::{Limits, Machine};
 use crate::harness::{ErrorCode, Handle, HarnessError, Phase};
@@ -30,12 +30,8 @@ pub fn spawn(mut setup: Setup) -> Result<Handle, HarnessError> {
     let model = choose_model(&setup, context.model.as_ref(), &mut notices)?;
     let thinking = setup.thinking.or(context.thinking_level).unwrap_or(ThinkingLevel::Off);
     let branch = setup.session.branch().map_err(|error| session_error(&error))?;
-    let mut past = recovery::fold(&branch, setup.session.id());
-    if let Some(open) = &past.unfinished
-        && ended_elsewhere(&setup.session, &open.turn)?
-    {
-        past.unfinished = None;
-    }
+    let past = past(&setup.session, &branch)?;
+    let specs = setup.tools.iter().map(|tool| tool.spec()).collect();
     let (handle, letters) = channels();
     let (inbox, reports) = mpsc::channel(INBOX);
     let limits = Limits { max_turns: setup.max_turns, retry: setup.retry };
@@ -51,6 +47,7 @@ pub fn spawn(mut setup: Setup) -> Result<Handle, HarnessError> {
         record: totals(&branch),
         setup,
         machine,
+        specs,
         model,
         thinking,
         allowed: HashSet::new(),
@@ -90,6 +87,17 @@ pub fn spawn(mut setup: Setup) -> Result<Handle, HarnessError> {
 
 fn session_error(error: &crate::session::SessionError) -> HarnessError {
     HarnessError::new(ErrorCode::Session, error.to_string())
+}
+
+/// What the branch says about the past; a turn that ended on another branch is not unfinished.
+fn past(session: &Session, branch: &[Arc<Entry>]) -> Result<Past, HarnessError> {
+    let mut past = recovery::fold(branch, session.id());
+    if let Some(open) = &past.unfinished
+        && ended_elsewhere(session, &open.turn)?
+    {
+        past.unfinished = None;
+    }
+    Ok(past)
 }
 
 /// Whether the end of a turn stands on another branch: somebody walked back into the middle of it,
@@ -163,7 +171,7 @@ impl Driver {
             return Ok(());
         }
         let branch = self.session().branch().map_err(|error| session_error(&error))?;
-        let past = recovery::fold(&branch, self.setup.session.id());
+        let past = past(&self.setup.session, &branch)?;
         if let Some(unfinished) = past.unfinished {
             self.settle(unfinished)?;
         }
