@@ -1,14 +1,26 @@
 //! The command line as it was said; `launch` decides what it means.
 
+mod sessions;
+
 use std::path::PathBuf;
 
-use clap::{Parser, ValueEnum};
+use clap::{Parser, Subcommand, ValueEnum};
 use harness_tui::message::{Profile, ThinkingLevel};
+
+pub(crate) use sessions::{Sessions, SessionsCommand};
 
 /// A coding agent in your terminal. Without options it opens the screen in this folder.
 #[derive(Debug, Parser)]
-#[command(name = "harness-tui", version, max_term_width = 100)]
+#[command(
+    name = "harness-tui",
+    version,
+    max_term_width = 100,
+    args_conflicts_with_subcommands = true
+)]
 pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Option<Sub>,
+
     /// The prompt; `@file` puts a file's content in. Sent at once.
     #[arg(value_name = "PROMPT | @FILE")]
     pub(crate) prompt: Vec<String>,
@@ -30,7 +42,7 @@ pub(crate) struct Cli {
     #[arg(long)]
     pub(crate) no_session: bool,
     /// Keep sessions in this folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", global = true)]
     pub(crate) session_dir: Option<PathBuf>,
     /// Name the session
     #[arg(long, value_name = "NAME")]
@@ -70,7 +82,7 @@ pub(crate) struct Cli {
     pub(crate) max_turns: Option<u32>,
 
     /// Work in this folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", global = true)]
     pub(crate) cwd: Option<PathBuf>,
     /// Read this configuration file
     #[arg(long, value_name = "FILE")]
@@ -81,6 +93,13 @@ pub(crate) struct Cli {
     /// Log more; twice for everything
     #[arg(short, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
+}
+
+/// A sub-command.
+#[derive(Debug, Clone, Subcommand)]
+pub(crate) enum Sub {
+    /// List, show, check, copy, export and remove kept sessions
+    Sessions(Sessions),
 }
 
 /// `--mode`.

@@ -39,6 +39,7 @@ pub struct Config {
     pub follow_up_mode: Option<String>,
     pub timeouts: Timeouts,
     pub retry: Retry,
+    pub compaction: Compaction,
     /// `[providers.<name>]`; adds to or replaces the known ones.
     pub providers: BTreeMap<String, Provider>,
     pub ui: Ui,
@@ -80,6 +81,44 @@ impl Default for Retry {
     fn default() -> Self {
         Self { enabled: true, max_retries: 3, base_delay: 2.0, max_delay: 60.0 }
     }
+}
+
+/// `[compaction]`: folding the older part of a long conversation into a summary. The numbers are
+/// those other tools of this session format use.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Compaction {
+    /// Whether it happens by itself. Off: a conversation that no longer fits is an error card.
+    /// Default: true.
+    pub enabled: bool,
+    /// Tokens kept free for the answer; above the window less these it begins. Default: 16384.
+    pub reserve_tokens: u64,
+    /// Recent tokens that stay as they are. Default: 20000.
+    pub keep_recent_tokens: u64,
+    /// By itself only as a draft that a person accepts or edits. Default: false.
+    pub preview: bool,
+    /// `[compaction.models."provider/id"]`.
+    pub models: BTreeMap<String, CompactionOverride>,
+}
+
+impl Default for Compaction {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            reserve_tokens: 16_384,
+            keep_recent_tokens: 20_000,
+            preview: false,
+            models: BTreeMap::new(),
+        }
+    }
+}
+
+/// What holds for one model instead.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct CompactionOverride {
+    pub reserve_tokens: Option<u64>,
+    pub keep_recent_tokens: Option<u64>,
 }
 
 /// One `[providers.<name>]`.

@@ -1,6 +1,6 @@
-//! The whole surface of the engine: events out, commands in.
+//! What an engine tells: the events every front end reads, and the words they are made of.
 //!
-//! Screen, print and JSON mode are readers of these same two enums. Event names keep the spelling of
+//! Screen, print and JSON mode are readers of this one enum. Event names keep the spelling of
 //! the harness API they implement: `turn_start` and `turn_end` are per step (one request and its tool
 //! batch), `turn_started` and `turn_completed` per turn.
 
@@ -11,10 +11,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::message::{
-    AssistantMessage, Delta, Display, EntryId, Message, Part, SessionId, ThinkingLevel,
+    AssistantMessage, Delta, Display, EntryId, Message, SessionId, ThinkingLevel,
     ToolResultMessage, TurnId,
 };
-use crate::policy::{Decision, Profile};
+use crate::policy::Profile;
 use crate::session::Entry;
 pub use crate::session::journal::{QueueKind, TurnStatus};
 
@@ -66,6 +66,18 @@ pub enum Phase {
     Retry,
     Compaction,
     BranchSummary,
+}
+
+/// Why a compaction runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CompactionReason {
+    /// A person asked.
+    Manual,
+    /// The context grew over its limit.
+    Threshold,
+    /// The provider said that it no longer fits.
+    Overflow,
 }
 
 /// What a request waits for.
@@ -192,9 +204,40 @@ pub enum Event {
     ApprovalProfileUpdate {
         profile: Profile,
     },
+    /// A compaction runs: nothing else does until it ends.
+    CompactionStart {
+        reason: CompactionReason,
+    },
+    /// It is over; `entry` is the compaction that was stored, if one was.
+    CompactionEnd {
+        reason: CompactionReason,
+        entry: Option<EntryId>,
+        /// Tokens of the context before and after, estimated.
+        tokens_before: u64,
+        tokens_after: u64,
+        error: Option<Failure>,
+        aborted: bool,
+    },
+    /// A summary of a branch is being written.
+    BranchSummaryStart {
+        /// What is summarised ends here.
+        from: EntryId,
+    },
+    BranchSummaryEnd {
+        error: Option<Failure>,
+        aborted: bool,
+    },
+    /// The active branch is another one now: take a new snapshot.
+    SessionTree {
+        old_leaf: Option<EntryId>,
+        new_leaf: Option<EntryId>,
+        summary_entry: Option<EntryId>,
+    },
     /// Tokens in the context after the last answer, and the sums of the session.
     UsageUpdate {
         context_tokens: u64,
+        /// The provider has not counted it: it was estimated, as after a compaction.
+        estimated: bool,
         input: u64,
         output: u64,
         cache_read: u64,
@@ -223,118 +266,6 @@ pub enum Event {
     Error {
         error: Failure,
     },
-}
-
-/// What a front end may ask for. Every command is answered; a refusal is a [`super::HarnessError`].
-#[derive(Debug, Clone, PartialEq)]
-pub enum Command {
-    /// Starts a turn; refused with `busy` while one runs.
-    Prompt {
-        content: Vec<Part>,
-    },
-    /// While a turn runs: delivered after the tool batch. `invalid_state` when idle.
-    Steer {
-        text: String,
-    },
-    /// When the turn would end; starts a turn when idle.
-    FollowUp {
-        text: String,
-    },
-    /// In front of the next prompt, at any time.
-    NextTurn {
-        text: String,
-    },
-    /// Cancels stream, tools and retry; queued steering and follow-ups come back.
-    Abort {
-        by: String,
-    },
-    Decide {
-        key: CallKey,
-        decision: Decision,
-    },
-    /// Takes one message back out of its queue.
-    Dequeue {
-        id: String,
-    },
-    /// Runs the last request again after a failure.
-    Retry,
-    SetModel {
-        reference: String,
-    },
-    SetThinkingLevel {
-        level: ThinkingLevel,
-    },
-    SetApprovalProfile {
-        profile: Profile,
-    },
-    SetName {
-        name: String,
-    },
-}
-
-/// What a command gave back.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Reply {
-    Done,
-    /// The turn that was started.
-    Started {
-        turn: TurnId,
-    },
-    Queued {
-        queued: Queued,
-    },
-    /// What was taken back.
-    Cleared {
-        queued: Vec<Queued>,
-    },
-}
-
-/// The state of an engine at one moment, for a reader that joins or has missed events.
-#[derive(Debug, Clone)]
-pub struct Snapshot {
-    pub session: SessionId,
-    pub path: Option<std::path::PathBuf>,
-    pub name: Option<String>,
-    pub cwd: std::path::PathBuf,
-    /// Who holds the session instead of us, when it is read-only.
-    pub read_only: Option<String>,
-    /// The active path, root first.
-    pub branch: Vec<Arc<Entry>>,
-    pub phase: Phase,
-    pub turn: Option<TurnId>,
-    pub step: u32,
-    pub max_turns: u32,
-    /// `provider/id`.
-    pub model: String,
-    pub model_known: bool,
-    pub context_window: u64,
-    pub context_tokens: u64,
-    /// Sums of the branch: tokens sent (with cache writes), written by the model, read from caches.
-    pub input: u64,
-    pub output: u64,
-    pub cache_read: u64,
-    /// US dollars.
-    pub cost: f64,
-    pub thinking: ThinkingLevel,
-    pub profile: Profile,
-    pub queue: Vec<Queued>,
-    pub held: Vec<Arc<HeldCall>>,
-    /// What has streamed of the answer under way.
-    pub partial: Vec<Part>,
-    /// Calls that run now: key, tool, summary, output so far, since (Unix milliseconds).
-    pub running: Vec<RunningCall>,
-    /// What was noticed while opening; only the first snapshot has it.
-    pub notices: Vec<String>,
-}
-
-/// A call that runs.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RunningCall {
-    pub key: CallKey,
-    pub tool: String,
-    pub summary: String,
-    pub output: Arc<str>,
-    pub since: i64,
 }
 
 /// How long something took or will take, in the unit events carry.

@@ -8,9 +8,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use super::{Command, ErrorCode, Event, HarnessError, Reply, Snapshot};
+use crate::session::TreeView;
 
 /// What the actor's mailbox holds.
 #[derive(Debug)]
@@ -28,6 +29,7 @@ pub(super) enum Letter {
 pub struct Handle {
     pub(super) letters: mpsc::Sender<Letter>,
     pub(super) events: broadcast::Sender<Arc<Event>>,
+    pub(super) tree: watch::Receiver<TreeView>,
 }
 
 /// A reader of events.
@@ -77,6 +79,12 @@ impl Handle {
         let (tx, rx) = oneshot::channel();
         self.letters.send(Letter::Snapshot(tx)).await.map_err(|_closed| closed())?;
         rx.await.map_err(|_dropped| closed())
+    }
+
+    /// The tree as it is now. Never waits for the engine, and costs one pointer per 512 entries; an
+    /// event that speaks of an entry is sent after the entry is in here.
+    pub fn tree(&self) -> TreeView {
+        self.tree.borrow().clone()
     }
 
     /// Follows the engine from now on.

@@ -3,6 +3,7 @@
 //! `Commands` in, `Event`s out. `turn` is a pure machine; `driver` is the only loop that awaits.
 
 mod batch;
+mod command;
 mod driver;
 mod error;
 mod event;
@@ -13,14 +14,19 @@ mod partial;
 mod queue;
 mod recovery;
 mod setup;
+mod snapshot;
 mod turn;
 
+pub use command::{
+    Command, CompactionDraft, ContextPart, ContextReport, ExportFormat, ForkPoint, Reply, Summary,
+};
 pub use driver::spawn;
 pub use error::{ErrorCode, HarnessError};
 pub use event::{
-    CallKey, Command, Event, Failure, HeldCall, Phase, QueueKind, Queued, Reply, RunningCall,
-    Snapshot, TurnStatus, Waiting,
+    CallKey, CompactionReason, Event, Failure, HeldCall, Phase, QueueKind, Queued, TurnStatus,
+    Waiting,
 };
 pub use handle::{Handle, Open, Subscription, Update, Which};
 pub use queue::QueueMode;
 pub use setup::{Model, Models, Names, Setup};
+pub use snapshot::{RunningCall, Snapshot};

@@ -5,6 +5,7 @@
 mod models;
 mod prompt;
 mod session;
+mod sessions;
 mod signals;
 
 use std::io::{self, IsTerminal, Write};
@@ -22,7 +23,7 @@ use harness_tui::providers::{RetryPolicy, Timeouts};
 use harness_tui::session::Session;
 use harness_tui::tools::{self, Tool};
 
-use crate::cli::{Cli, OutputMode};
+use crate::cli::{Cli, OutputMode, Sub};
 
 /// Steps a turn when nothing else is said: the built-in agent for coding works long.
 const MAX_TURNS: u32 = 200;
@@ -80,6 +81,9 @@ impl Ground {
 /// What stopped it before a front end could say so itself.
 pub(crate) async fn run(cli: Cli) -> Result<u8, Stop> {
     let _log = start_log(&cli)?;
+    if let Some(Sub::Sessions(sessions)) = &cli.command {
+        return sessions::run(&cli, sessions);
+    }
     let paths = Paths::find(std::env::var_os("HARNESS_TUI_HOME")).map_err(Stop::failed)?;
     if let Some(file) = cli.config.as_ref().filter(|file| !file.exists()) {
         return Err(Stop::usage(format!("there is no config file {}", file.display())));

@@ -60,8 +60,38 @@ impl Role {
     }
 }
 
+/// What a person sees of an entry beside its words.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Marks {
+    /// An answer that says nothing and only calls tools.
+    pub calls_only: bool,
+    /// An answer that ended in an error.
+    pub failed: bool,
+    /// An answer that somebody stopped.
+    pub aborted: bool,
+    /// An answer that was cut off at the output limit.
+    pub cut: bool,
+    /// A tool result that is an error.
+    pub is_error: bool,
+    /// A tool result that changed a file.
+    pub changes_file: bool,
+}
+
+/// What an answer or a summary cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Spent {
+    /// Tokens sent that came from no cache, cache writes included.
+    pub input: u64,
+    pub output: u64,
+    pub cache_read: u64,
+    /// Tokens in the context after the answer.
+    pub context: u64,
+    /// US dollars.
+    pub cost: f64,
+}
+
 /// One entry without its body.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Node {
     pub id: EntryId,
     /// Always smaller than the node's own position; `None` for a root.
@@ -76,7 +106,13 @@ pub struct Node {
     /// Length of the line without its newline.
     pub len: u32,
     /// One line of at most 120 characters; not sanitised for a terminal beyond control characters.
+    /// For a tool result what was called: tool and main argument.
     pub preview: Arc<str>,
+    /// Unix milliseconds: the message's own time, else the entry's; 0 when neither says.
+    pub time_ms: i64,
+    pub marks: Marks,
+    /// `None` where nothing was spent.
+    pub spent: Option<Box<Spent>>,
 }
 
 /// An immutable view of the tree. Cloning costs one pointer per 512 entries.
@@ -177,6 +213,9 @@ mod tests {
             offset: 0,
             len: 0,
             preview: "".into(),
+            time_ms: 0,
+            marks: Marks::default(),
+            spent: None,
         }
     }
 

@@ -66,6 +66,12 @@ impl<'a> Shape<'a> {
         }
     }
 
+    /// Unix milliseconds: the message's own time, else the entry's; 0 when neither says.
+    pub(super) fn time_ms(&self) -> i64 {
+        let entry_time = || self.timestamp.as_deref().and_then(super::name::parse_iso);
+        self.said.timestamp.or_else(entry_time).unwrap_or_default()
+    }
+
     /// The words a tree shows. For a `custom` entry exactly its custom type.
     pub(super) fn preview(&self) -> String {
         match self.kind() {

@@ -12,7 +12,7 @@ use super::load::{self, Tail};
 use super::path::ActivePath;
 use super::reader::Reader;
 use super::store::{Access, Store};
-use super::tree::{Labels, Tree};
+use super::tree::{Labels, Tree, TreeView};
 use super::{
     Context, Durability, Entry, Header, Index, Notice, Place, SessionError, lock, migrate, name,
 };
@@ -251,6 +251,15 @@ impl Session {
     /// The tree as it is now and a way to its bodies, for a screen of its own.
     pub fn reader(&self) -> Reader {
         Reader { index: self.index(), source: self.store.source() }
+    }
+
+    /// What a pane that walks the tree needs, at this moment.
+    pub fn tree(&self) -> TreeView {
+        TreeView {
+            reader: self.reader(),
+            leaf: self.tree.leaf,
+            labels: Arc::clone(&self.tree.labels),
+        }
     }
 
     /// The entry with that id, read on demand.

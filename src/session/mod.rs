@@ -27,11 +27,11 @@ pub use catalog::{Listed, find_by_prefix, list, most_recent};
 pub use context::build as build_context;
 pub use entry::{Body, Entry, Header, Origin};
 pub use error::SessionError;
-pub use index::{Index, Kind, Node, Position, Role};
+pub use index::{Index, Kind, Marks, Node, Position, Role, Spent};
 pub use live::Session;
 pub use name::{check_id, folder_name, path_text};
 pub use reader::Reader;
-pub use tree::Labels;
+pub use tree::{Labels, TreeView};
 pub use view::request_view;
 
 use std::path::PathBuf;

@@ -6,15 +6,33 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::index::{Index, Kind, Node, Position};
+use super::index::{Index, Kind, Marks, Node, Position};
 use super::line::Shape;
 use super::parse;
+use super::reader::Reader;
 use crate::message::EntryId;
 
 /// How many bad lines a notice names.
 const NAMED_LINES: usize = 10;
 /// Longest name or label in characters: what a wide title bar can show.
 const MAX_NAME_CHARS: usize = 200;
+
+/// The tree at one moment, for readers that must never ask the engine: cheap to clone and never
+/// changing.
+#[derive(Debug, Clone)]
+pub struct TreeView {
+    /// The index and a way to the bodies.
+    pub reader: Reader,
+    /// The logical leaf, never a marker; `None` before the first entry.
+    pub leaf: Option<Position>,
+    pub labels: Arc<Labels>,
+}
+
+impl TreeView {
+    pub fn index(&self) -> &Index {
+        self.reader.index()
+    }
+}
 
 /// Labels by entry: the latest in file order.
 pub type Labels = BTreeMap<EntryId, Arc<str>>;
@@ -119,6 +137,9 @@ impl Tree {
             offset,
             len,
             preview: shape.preview().into(),
+            time_ms: shape.time_ms(),
+            marks: Marks::default(),
+            spent: None,
         };
         let Some(position) = self.index.push(node) else {
             self.trouble.twice.add(self.lines);

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use crate::harness::{CallKey, Command, Event, HarnessError, Reply, Snapshot};
+use crate::harness::{CallKey, Command, Event, HarnessError, Reply, Snapshot, Which};
+use crate::session::TreeView;
 use crate::ui::chord::Chord;
 use crate::ui::highlight::Highlighted;
 use crate::ui::keymap::ActionId;
@@ -35,6 +36,8 @@ pub enum Action {
     /// Does what a key would do.
     Do(ActionId),
     Engine(Arc<Event>),
+    /// The tree as it is now; follows the events that changed it.
+    Tree(Box<TreeView>),
     /// The state of an engine: at the start, after a change of session, after missed events.
     Joined(Box<Snapshot>),
     /// A command was answered.
@@ -74,8 +77,10 @@ pub enum Asked {
 pub enum Effect {
     /// Send a command; commands reach the engine in the order of their effects.
     Send(Command, Asked),
-    /// Open a new session and let the current one go.
-    OpenNew,
+    /// Open another session and let the current one go.
+    Open(Which),
+    /// Take a new snapshot: the active branch is another one.
+    Rejoin,
     /// Keep the draft of the session; an empty one is removed.
     SaveDraft {
         session: String,

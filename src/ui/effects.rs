@@ -29,7 +29,12 @@ impl Loop {
                 self.answers
                     .push(async move { Some(Action::Answered(asked, answer.await)) }.boxed());
             }
-            Effect::OpenNew => self.open_new().await?,
+            Effect::Open(which) => self.open_other(which).await?,
+            Effect::Rejoin => {
+                for action in self.rejoin().await {
+                    update(&mut self.state, action);
+                }
+            }
             Effect::SaveDraft { session, text } => {
                 let keep = self.keep.clone();
                 self.write("the draft", move || keep.save_draft(&session, &text));
@@ -80,10 +85,10 @@ impl Loop {
         self.answers.push(async move { told.await.ok() }.boxed());
     }
 
-    async fn open_new(&mut self) -> anyhow::Result<()> {
-        let handle = (self.open)(Which::New).await.context("opening a new session")?;
+    async fn open_other(&mut self, which: Which) -> anyhow::Result<()> {
+        let handle = (self.open)(which).await.context("opening the session")?;
         let events = handle.subscribe();
-        let snapshot = handle.snapshot().await.context("opening a new session")?;
+        let snapshot = handle.snapshot().await.context("opening the session")?;
         let old = std::mem::replace(&mut self.handle, handle);
         self.guarded.send_replace(self.handle.clone());
         self.events = events;

@@ -330,6 +330,9 @@ impl Loop {
             }
             next = self.events.try_next();
         }
+        if actions.iter().any(changes_tree) {
+            actions.push(Action::Tree(Box::new(self.handle.tree())));
+        }
         actions
     }
 
@@ -397,6 +400,11 @@ fn covers(snapshot: &Snapshot, event: &Event) -> bool {
         Event::MessageUpdate { .. } | Event::MessageStart { .. } => true,
         _ => false,
     }
+}
+
+/// Whether there is something new in the tree.
+fn changes_tree(action: &Action) -> bool {
+    matches!(action, Action::Engine(event) if matches!(**event, Event::EntryAppended { .. }))
 }
 
 /// The next input; never ready while the terminal is lent.

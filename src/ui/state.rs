@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crate::harness::{Phase, Queued, Waiting};
 use crate::message::{ThinkingLevel, TurnId};
 use crate::policy::Profile;
+use crate::session::TreeView;
 use crate::ui::approval::Approvals;
 use crate::ui::composer::Composer;
 use crate::ui::keymap::Keymap;
@@ -70,6 +71,8 @@ impl SessionFacts {
 pub struct Tokens {
     pub window: u64,
     pub context: u64,
+    /// `context` was estimated, not counted.
+    pub estimated: bool,
     pub input: u64,
     pub output: u64,
     pub cache_read: u64,
@@ -85,6 +88,8 @@ pub struct Work {
     pub turn: Option<TurnId>,
     pub step: u32,
     pub max: u32,
+    /// The summary under way belongs to a turn, which goes on behind it.
+    pub summary_in_turn: bool,
     /// When this wait, tool batch or answer began, Unix milliseconds.
     pub since: i64,
     /// When the answer last grew, Unix milliseconds.
@@ -96,6 +101,20 @@ pub struct Work {
     pub sent: usize,
     /// The last turn failed and may be asked again.
     pub failed: bool,
+}
+
+impl Work {
+    /// A summary is being written, in the middle of a turn or by itself.
+    pub(crate) fn summarises(&mut self, phase: Phase, now: i64) {
+        self.summary_in_turn = matches!(self.phase, Phase::Turn | Phase::Retry);
+        (self.phase, self.since) = (phase, now);
+    }
+
+    /// It is over: a turn goes on.
+    pub(crate) fn summarised(&mut self, now: i64) {
+        self.phase = if self.summary_in_turn { Phase::Turn } else { Phase::Idle };
+        (self.summary_in_turn, self.since) = (false, now);
+    }
 }
 
 /// Which pane takes the keys.
@@ -146,6 +165,8 @@ pub struct State {
     pub session: SessionFacts,
     pub work: Work,
     pub transcript: Transcript,
+    /// The tree as it is now; `None` before the first join.
+    pub tree: Option<TreeView>,
     pub composer: Composer,
     pub tools: Tools,
     /// The person's word on the tools dock; `None` shows it when there is something to see.
@@ -188,6 +209,7 @@ impl State {
             session: SessionFacts::default(),
             work: Work::default(),
             transcript: Transcript::new(),
+            tree: None,
             composer: Composer::default(),
             tools: Tools { follows: true, ..Tools::default() },
             tools_open: None,

@@ -1,7 +1,9 @@
 //! Keys: what terminals send, what each key does in each place.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyEventState, KeyModifiers};
-use harness_tui::harness::{Command, ErrorCode, Event, HarnessError, QueueKind, Reply, TurnStatus};
+use harness_tui::harness::{
+    Command, ErrorCode, Event, HarnessError, QueueKind, Reply, TurnStatus, Which,
+};
 use harness_tui::message::{Display, Part, ThinkingLevel};
 use harness_tui::policy::Decision;
 use harness_tui::ui::action::{Action, Asked, Effect};
@@ -241,7 +243,7 @@ fn slash_commands_run_and_unknown_ones_are_not_sent() {
         ui.keys("/model a/b<enter>").commands(),
         [Command::SetModel { reference: "a/b".into() }]
     );
-    assert_eq!(ui.keys("/new<enter>").effects(), [Effect::OpenNew]);
+    assert_eq!(ui.keys("/new<enter>").effects(), [Effect::Open(Which::New)]);
     assert_eq!(ui.keys("/retry<enter>").commands(), [Command::Retry]);
     assert_eq!(ui.keys("/next one<enter>").commands(), [Command::NextTurn { text: "one".into() }]);
     assert_eq!(ui.keys("/hepl<enter>").effects(), []);

@@ -278,7 +278,14 @@ fn event() -> impl Strategy<Value = Event> {
             queue: vec![queued(&text, QueueKind::NextTurn, &text)],
         }),
         any::<(u64, u64, u64, u64)>().prop_map(|(context_tokens, input, output, cache_read)| {
-            Event::UsageUpdate { context_tokens, input, output, cache_read, cost: 1e300 }
+            Event::UsageUpdate {
+                context_tokens,
+                estimated: false,
+                input,
+                output,
+                cache_read,
+                cost: 1e300,
+            }
         }),
         any::<u64>().prop_map(|delay_ms| Event::RetryScheduled {
             attempt: 1,

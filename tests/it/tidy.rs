@@ -55,7 +55,10 @@ const EDGES: [(&str, &[&str]); 14] = [
 ];
 
 /// The data and words of a session; `ui` and `headless` may name nothing else of it.
-const SESSION_DATA: [&str; 6] = ["Entry", "Body", "Origin", "Header", "journal", "Index"];
+const SESSION_DATA: [&str; 15] = [
+    "Entry", "Body", "Origin", "Header", "journal", "Index", "Kind", "Labels", "Marks", "Node",
+    "Position", "Reader", "Role", "Spent", "TreeView",
+];
 
 /// Code lines a file may have. Larger files with a stated reason stand in `EXCUSED`.
 const MAX_CODE_LINES: usize = 400;

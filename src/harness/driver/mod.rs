@@ -15,12 +15,12 @@ mod view;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::message::{Message, ThinkingLevel, ToolResultMessage, ToolSpec, Usage};
 use crate::policy::{Decision, Profile};
-use crate::session::{Body, Session};
+use crate::session::{Body, Session, TreeView};
 use crate::tools::FileTracker;
 
 use super::handle::Letter;
@@ -51,6 +51,8 @@ struct Driver {
     allowed: HashSet<String>,
     files: Arc<FileTracker>,
     events: broadcast::Sender<Arc<Event>>,
+    /// Where readers find the tree.
+    tree: watch::Sender<TreeView>,
     inbox: mpsc::Sender<Inside>,
     stream: Option<CancellationToken>,
     timer: Option<CancellationToken>,
@@ -171,6 +173,17 @@ impl Driver {
             Command::SetThinkingLevel { level } => self.set_thinking(level),
             Command::SetApprovalProfile { profile } => self.set_profile(profile),
             Command::SetName { name } => self.set_name(&name),
+            Command::SetLabel { .. }
+            | Command::Navigate { .. }
+            | Command::Merge { .. }
+            | Command::Compact { .. }
+            | Command::DraftCompaction { .. }
+            | Command::StoreCompaction { .. }
+            | Command::ReportContext
+            | Command::Fork { .. }
+            | Command::Export { .. } => {
+                Err(HarnessError::new(super::ErrorCode::InvalidState, "this cannot be done yet"))
+            }
         }
     }
 
@@ -217,8 +230,9 @@ impl Driver {
 }
 
 /// The handle and the channels behind it.
-fn channels() -> (Handle, mpsc::Receiver<Letter>) {
+fn channels(tree: TreeView) -> (Handle, mpsc::Receiver<Letter>, watch::Sender<TreeView>) {
     let (letters, mailbox) = mpsc::channel(MAILBOX);
     let (events, _) = broadcast::channel(EVENTS);
-    (Handle { letters, events }, mailbox)
+    let (publish, tree) = watch::channel(tree);
+    (Handle { letters, events, tree }, mailbox, publish)
 }

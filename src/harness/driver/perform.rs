@@ -121,6 +121,7 @@ impl Driver {
             }
         };
         self.machine.stored();
+        self.publish_tree();
         self.tell(entries, counts);
         for notice in self.session().take_notices() {
             self.emit(Event::Notice { text: notice.text });
@@ -216,6 +217,7 @@ impl Driver {
         let totals = &self.record.totals;
         self.emit(Event::UsageUpdate {
             context_tokens: self.record.context_tokens,
+            estimated: false,
             input: totals.input + totals.cache_write,
             output: totals.output,
             cache_read: totals.cache_read,

@@ -32,7 +32,7 @@ pub fn spawn(mut setup: Setup) -> Result<Handle, HarnessError> {
     let branch = setup.session.branch().map_err(|error| session_error(&error))?;
     let past = past(&setup.session, &branch)?;
     let specs = setup.tools.iter().map(|tool| tool.spec()).collect();
-    let (handle, letters) = channels();
+    let (handle, letters, tree) = channels(setup.session.tree());
     let (inbox, reports) = mpsc::channel(INBOX);
     let limits = Limits { max_turns: setup.max_turns, retry: setup.retry };
     let mut queue = Queue::restore(past.queue);
@@ -44,6 +44,7 @@ pub fn spawn(mut setup: Setup) -> Result<Handle, HarnessError> {
         profile: setup.profile,
         files: Arc::new(FileTracker::default()),
         events: handle.events.clone(),
+        tree,
         record: totals(&branch),
         setup,
         machine,
@@ -81,6 +82,7 @@ pub fn spawn(mut setup: Setup) -> Result<Handle, HarnessError> {
     }
     notices.extend(driver.session().take_notices().into_iter().map(|notice| notice.text));
     driver.notices = notices;
+    driver.publish_tree();
     tokio::spawn(driver.serve(letters, reports));
     Ok(handle)
 }

@@ -6,6 +6,11 @@ use super::Driver;
 use crate::harness::Snapshot;
 
 impl Driver {
+    /// Lets readers see the tree as it is now.
+    pub(super) fn publish_tree(&self) {
+        self.tree.send_replace(self.setup.session.tree());
+    }
+
     pub(super) fn snapshot(&mut self) -> Snapshot {
         let branch = self.session().branch().unwrap_or_default();
         let notices = std::mem::take(&mut self.notices);
@@ -17,6 +22,7 @@ impl Driver {
             cwd: self.setup.cwd.clone(),
             read_only: session.holder().map(str::to_owned),
             branch,
+            tree: session.tree(),
             phase: self.machine.phase(),
             turn: self.machine.turn_id().cloned(),
             step: self.machine.step_number(),
@@ -25,6 +31,7 @@ impl Driver {
             model_known: self.model.spec.known,
             context_window: self.model.spec.context_window,
             context_tokens: self.record.context_tokens,
+            context_estimated: false,
             input: self.record.totals.input + self.record.totals.cache_write,
             output: self.record.totals.output,
             cache_read: self.record.totals.cache_read,

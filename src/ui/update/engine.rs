@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::harness::{Event, Phase, Snapshot, TurnStatus};
+use crate::session::TreeView;
 use crate::ui::action::Effect;
 use crate::ui::state::{Focus, SessionFacts, State, Tokens, Work};
 use crate::ui::update::submit;
@@ -14,6 +15,7 @@ pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
         state.returned.clear();
         state.draft.saved = state.composer.revision();
     }
+    state.tree = Some(snapshot.tree);
     state.transcript.load(&snapshot.branch);
     state.transcript.resume_partial(&snapshot.partial);
     state.transcript.resume_running(&snapshot.running);
@@ -36,6 +38,7 @@ pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
         tokens: Tokens {
             window: snapshot.context_window,
             context: snapshot.context_tokens,
+            estimated: snapshot.context_estimated,
             input: snapshot.input,
             output: snapshot.output,
             cache_read: snapshot.cache_read,
@@ -61,6 +64,11 @@ pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
     Vec::new()
 }
 
+/// The tree has grown.
+pub(super) fn tree(state: &mut State, tree: TreeView) {
+    state.tree = Some(tree);
+}
+
 /// An event. Marks the state dirty only when something visible changed.
 pub(super) fn event(state: &mut State, event: &Arc<Event>) -> Vec<Effect> {
     let shown = state.transcript.apply(event);
@@ -70,6 +78,9 @@ pub(super) fn event(state: &mut State, event: &Arc<Event>) -> Vec<Effect> {
     let calls_back =
         matches!(**event, Event::TurnCompleted { .. } | Event::ApprovalRequested { .. });
     let mut effects = Vec::new();
+    if matches!(**event, Event::SessionTree { .. }) {
+        effects.push(Effect::Rejoin);
+    }
     if calls_back && !state.terminal_focused {
         effects.push(Effect::Bell);
     }
@@ -126,6 +137,9 @@ fn turn(state: &mut State, event: &Event) -> bool {
         Event::RetryAttemptStart { .. } | Event::RetryFinished => {
             (work.phase, work.retry, work.since) = (Phase::Turn, None, now);
         }
+        Event::CompactionStart { .. } => work.summarises(Phase::Compaction, now),
+        Event::BranchSummaryStart { .. } => work.summarises(Phase::BranchSummary, now),
+        Event::CompactionEnd { .. } | Event::BranchSummaryEnd { .. } => work.summarised(now),
         Event::Abort { cleared } => submit::bring_back(state, cleared),
         _ => return false,
     }
@@ -171,10 +185,11 @@ fn facts(state: &mut State, event: &Event) -> bool {
         }
         Event::ThinkingLevelUpdate { level } => session.thinking = *level,
         Event::ApprovalProfileUpdate { profile } => session.profile = *profile,
-        Event::UsageUpdate { context_tokens, input, output, cache_read, cost } => {
+        Event::UsageUpdate { context_tokens, estimated, input, output, cache_read, cost } => {
             session.tokens = Tokens {
                 window: session.tokens.window,
                 context: *context_tokens,
+                estimated: *estimated,
                 input: *input,
                 output: *output,
                 cache_read: *cache_read,

@@ -1,6 +1,6 @@
 //! Keys: which place they belong to, and what each action does.
 
-use crate::harness::{Command, QueueKind};
+use crate::harness::{Command, QueueKind, Which};
 use crate::message::ThinkingLevel;
 use crate::policy::Profile;
 use crate::ui::action::{Asked, Effect};
@@ -323,7 +323,7 @@ pub(super) fn new_session(state: &mut State) -> Vec<Effect> {
         state.tell("a turn runs here; esc stops it, then open a new session");
         return Vec::new();
     }
-    clock::save_draft(state).into_iter().chain([Effect::OpenNew]).collect()
+    clock::save_draft(state).into_iter().chain([Effect::Open(Which::New)]).collect()
 }
 
 /// Copies the last answer.

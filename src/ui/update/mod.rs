@@ -18,6 +18,10 @@ pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
     let mut effects = match action {
         Action::Clock(now) => clock::tick(state, now),
         Action::Engine(event) => engine::event(state, &event),
+        Action::Tree(tree) => {
+            engine::tree(state, *tree);
+            Vec::new()
+        }
         Action::Highlighted(done) => {
             state.transcript.highlighted(done);
             state.dirty = true;
@@ -75,9 +79,11 @@ fn visible(state: &mut State, action: Action) -> Vec<Effect> {
             state.tell(text);
             Vec::new()
         }
-        Action::Clock(_) | Action::Engine(_) | Action::Highlighted(_) | Action::Focused(_) => {
-            Vec::new()
-        }
+        Action::Clock(_)
+        | Action::Engine(_)
+        | Action::Tree(_)
+        | Action::Highlighted(_)
+        | Action::Focused(_) => Vec::new(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Drives the screen without a terminal: keys and events in, text of the screen and effects out.
 //! The clock is a number, so nothing here waits.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use harness_tui::harness::{
@@ -8,6 +9,8 @@ use harness_tui::harness::{
 };
 use harness_tui::message::{Delta, Display, Message, SessionId, ThinkingLevel, TurnId};
 use harness_tui::policy::Profile;
+use harness_tui::ports::FixedClock;
+use harness_tui::session::Session;
 use harness_tui::ui::action::{Action, Asked, Effect};
 use harness_tui::ui::chord::{Chord, Key};
 use harness_tui::ui::layout::measure;
@@ -258,6 +261,7 @@ pub(crate) fn snapshot() -> Snapshot {
         cwd: "/proj".into(),
         read_only: None,
         branch: Vec::new(),
+        tree: Session::in_memory(Arc::new(FixedClock(0)), Path::new("/proj")).tree(),
         phase: Phase::Idle,
         turn: None,
         step: 0,
@@ -266,6 +270,7 @@ pub(crate) fn snapshot() -> Snapshot {
         model_known: true,
         context_window: 200_000,
         context_tokens: 84_000,
+        context_estimated: false,
         input: 0,
         output: 0,
         cache_read: 0,
