@@ -89,7 +89,7 @@ pub fn find_by_prefix(
 }
 
 /// The session files right under `root` and in its folders, with their headers.
-fn headers<'a>(
+pub(super) fn headers<'a>(
     files: &'a dyn FileSystem,
     root: &Path,
 ) -> impl Iterator<Item = (PathBuf, Header)> + 'a {
