@@ -13,12 +13,12 @@ use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
 
+use super::inspect::{Forest, Inspection, Item, Said, inspect, places};
 use super::line::LEAF_MARKER;
 use super::live::header_line;
 use super::load::Tail;
 use super::new_file::NewFile;
 use super::reader::Source;
-use super::scan::{Forest, Item, Said, Scan, places, scan};
 use super::snapshot::{SessionView, real_file};
 use super::{Body, Entry, Header, Kind, Place, SessionError, migrate, name, splice};
 use crate::message::{EntryId, SessionId};
@@ -50,9 +50,9 @@ pub fn repair(
     cwd: &Path,
 ) -> Result<Repaired, SessionError> {
     let path = real_file(place.files.as_ref(), path)?;
-    let mut scan = scan(place.files.as_ref(), &path)?;
-    let is_session = scan.items.iter().any(|item| item.id.is_some() && item.kind != Kind::Other);
-    if scan.header.is_none() && !is_session {
+    let mut found = inspect(place.files.as_ref(), &path)?;
+    let is_session = found.items.iter().any(|item| item.id.is_some() && item.kind != Kind::Other);
+    if found.header.is_none() && !is_session {
         return Err(SessionError::NotASession { path, why: "no line is an entry" });
     }
     // What other readers take for the leaf stays it.
@@ -60,13 +60,13 @@ pub fn repair(
         .ok()
         .map(|view| view.tree.leaf.and_then(|leaf| view.tree.index().node(leaf).cloned()));
     let leaf = leaf.map(|node| node.map(|node| node.id));
-    let source = match scan.migrated.take() {
+    let source = match found.migrated.take() {
         Some(bytes) => Source::Draft { bytes: Arc::new(bytes), path: path.clone() },
         None => Source::File { files: place.files.clone(), path: path.clone() },
     };
-    let header = scan.header.clone();
+    let header = found.header.clone();
     let mut repair = Repair {
-        scan: &scan,
+        found: &found,
         source,
         file: NewFile::create(place.files.clone(), out)?,
         now: place.clock.now_ms(),
@@ -99,7 +99,7 @@ fn lost_header(path: &Path, cwd: &Path, now: i64) -> Header {
 }
 
 struct Repair<'a> {
-    scan: &'a Scan,
+    found: &'a Inspection,
     source: Source,
     file: NewFile,
     now: i64,
@@ -130,13 +130,13 @@ impl Repair<'_> {
         header: &Header,
         leaf: Option<Option<EntryId>>,
     ) -> Result<(), SessionError> {
-        for broken in &self.scan.broken {
+        for broken in &self.found.broken {
             self.tell(format!("line {} could not be read and is left out", broken.line));
         }
-        for line in &self.scan.more_headers {
+        for line in &self.found.more_headers {
             self.tell(format!("line {line} is a second header and is left out"));
         }
-        match self.scan.tail {
+        match self.found.tail {
             Tail::Whole => {}
             Tail::Unterminated => self.tell("the last line got its newline".to_owned()),
             Tail::Torn { .. } => self.tell("the last line is torn and is left out".to_owned()),
@@ -145,10 +145,10 @@ impl Repair<'_> {
         self.put(&header_line(header))?;
         let parents: Vec<Option<usize>> = plans.iter().map(|plan| plan.parent).collect();
         let forest = Forest::new(&parents);
-        let places = places(&self.scan.items);
+        let places = places(&self.found.items);
         let mut end: Option<usize> = None;
         for (at, plan) in plans.iter().enumerate().filter(|(_, plan)| !plan.is_dropped) {
-            let Some(item) = self.scan.items.get(at) else { continue };
+            let Some(item) = self.found.items.get(at) else { continue };
             let parent = plan.parent.and_then(|parent| plans.get(parent)).map(|plan| &plan.id);
             let line = self.mended(at, item, plan, parent, &forest, &places)?;
             self.put(&line)?;
@@ -158,7 +158,7 @@ impl Repair<'_> {
         }
         // Markers above markers are passed over by every reader.
         while let Some(marker) = end.filter(|end| {
-            self.scan.items.get(*end).is_some_and(|item| item.kind == Kind::LeafMarker)
+            self.found.items.get(*end).is_some_and(|item| item.kind == Kind::LeafMarker)
         }) {
             end = plans.get(marker).and_then(|plan| plan.parent);
         }
@@ -170,17 +170,17 @@ impl Repair<'_> {
     }
 
     fn plan(&mut self) -> Result<Vec<Plan>, SessionError> {
-        let scan = self.scan;
-        let places = places(&scan.items);
-        let lost: HashMap<&EntryId, Option<&EntryId>> = scan
+        let found = self.found;
+        let places = places(&found.items);
+        let lost: HashMap<&EntryId, Option<&EntryId>> = found
             .broken
             .iter()
             .filter_map(|broken| Some((broken.id.as_ref()?, broken.parent.as_ref())))
             .collect();
-        let mut plans: Vec<Plan> = Vec::with_capacity(scan.items.len());
+        let mut plans: Vec<Plan> = Vec::with_capacity(found.items.len());
         let mut made: HashSet<EntryId> = HashSet::new();
         let mut before: Option<usize> = None;
-        for (at, item) in scan.items.iter().enumerate() {
+        for (at, item) in found.items.iter().enumerate() {
             let first = item.id.as_ref().and_then(|id| places.get(id).copied());
             let is_dropped = match first {
                 Some(first) if first != at => self.is_same(first, at)?,
@@ -285,7 +285,7 @@ impl Repair<'_> {
     }
 
     fn is_same(&self, first: usize, second: usize) -> Result<bool, SessionError> {
-        let (Some(a), Some(b)) = (self.scan.items.get(first), self.scan.items.get(second)) else {
+        let (Some(a), Some(b)) = (self.found.items.get(first), self.found.items.get(second)) else {
             return Ok(false);
         };
         Ok(a.len == b.len

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::inspect::{Forest, Inspection, Item, Said, inspect, places};
 use super::load::Tail;
-use super::scan::{Forest, Item, Said, Scan, places, scan};
 use super::snapshot::real_file;
 use super::{Kind, SessionError, lock, migrate};
 use crate::message::{EntryId, SessionId};
@@ -57,8 +57,8 @@ pub struct Problem {
 pub fn verify(files: &dyn FileSystem, path: &Path) -> Result<Report, SessionError> {
     let path = real_file(files, path)?;
     let mode = files.facts(&path).map_err(|error| SessionError::io("look at", &path, error))?.mode;
-    let scan = scan(files, &path)?;
-    let mut check = Check { scan: &scan, problems: Vec::new(), total: 0 };
+    let found = inspect(files, &path)?;
+    let mut check = Check { found: &found, problems: Vec::new(), total: 0 };
     check.file(mode);
     check.links();
     check.pairs();
@@ -66,18 +66,18 @@ pub fn verify(files: &dyn FileSystem, path: &Path) -> Result<Report, SessionErro
     if let Some(holder) = lock::holder_of(files, &path) {
         notes.push(format!("in use, so the end of the file may still change: {holder}"));
     }
-    if scan.version < migrate::VERSION {
+    if found.version < migrate::VERSION {
         notes.push(format!(
             "version {}: it is migrated when it is opened and rewritten by the first message",
-            scan.version
+            found.version
         ));
     }
     let (mut problems, total) = (check.problems, check.total);
     problems.sort_by_key(|problem| problem.line);
     Ok(Report {
-        id: scan.header.as_ref().map(|header| header.id.clone()),
-        version: scan.version,
-        entries: scan.items.len(),
+        id: found.header.as_ref().map(|header| header.id.clone()),
+        version: found.version,
+        entries: found.items.len(),
         ok: total == 0,
         total,
         problems,
@@ -87,7 +87,7 @@ pub fn verify(files: &dyn FileSystem, path: &Path) -> Result<Report, SessionErro
 }
 
 struct Check<'a> {
-    scan: &'a Scan,
+    found: &'a Inspection,
     problems: Vec<Problem>,
     total: usize,
 }
@@ -106,8 +106,8 @@ impl Check<'_> {
     }
 
     fn file(&mut self, mode: u32) {
-        let scan = self.scan;
-        match &scan.header {
+        let found = self.found;
+        match &found.header {
             None => self.add("no_header", None, None, "no line is a session header"),
             Some(header) if header.version > migrate::VERSION => {
                 let text = format!("version {} is newer than this program", header.version);
@@ -115,13 +115,13 @@ impl Check<'_> {
             }
             Some(_) => {}
         }
-        for line in &scan.more_headers {
+        for line in &found.more_headers {
             self.add("second_header", Some(*line), None, "a second header");
         }
-        for broken in &scan.broken {
+        for broken in &found.broken {
             self.add("bad_line", Some(broken.line), broken.id.as_ref(), "the line cannot be read");
         }
-        match scan.tail {
+        match found.tail {
             Tail::Whole => {}
             Tail::Unterminated => {
                 self.add("missing_newline", None, None, "the last line has no newline");
@@ -135,7 +135,7 @@ impl Check<'_> {
     }
 
     fn links(&mut self) {
-        let items = &self.scan.items;
+        let items = &self.found.items;
         let places = places(items);
         let circles = circles(items, &places);
         let mut parents = Vec::with_capacity(items.len());
@@ -176,7 +176,7 @@ impl Check<'_> {
     }
 
     fn kept(&mut self, places: &HashMap<&EntryId, usize>, forest: &Forest) {
-        for (at, item) in self.scan.items.iter().enumerate() {
+        for (at, item) in self.found.items.iter().enumerate() {
             let Said::Compaction { first_kept: Some(kept), has_tail: false } = &item.said else {
                 continue;
             };
@@ -193,31 +193,29 @@ impl Check<'_> {
     /// Calls and results: each result belongs to the answer above it, before the next message of
     /// the user.
     fn pairs(&mut self) {
-        let items = &self.scan.items;
+        let items = &self.found.items;
         let places = places(items);
         let mut owners: Vec<Option<usize>> = Vec::with_capacity(items.len());
+        let mut asked: HashSet<(usize, &str)> = HashSet::new();
         let mut answered: HashSet<(usize, &str)> = HashSet::new();
         for (at, item) in items.iter().enumerate() {
             let parent = item.parent.as_ref().and_then(|parent| places.get(parent));
             let above = parent.and_then(|parent| owners.get(*parent)).copied().flatten();
             owners.push(match &item.said {
-                Said::Answer(_) => Some(at),
+                Said::Answer(calls) => {
+                    asked.extend(calls.iter().map(|call| (at, call.as_str())));
+                    Some(at)
+                }
                 Said::User => None,
                 _ => above,
             });
             let Said::Result(call) = &item.said else { continue };
-            if let Some(owner) = above {
-                answered.insert((owner, call));
-            }
-            let calls = above.and_then(|owner| items.get(owner));
-            let is_asked = calls.is_some_and(|answer| match &answer.said {
-                Said::Answer(calls) => calls.contains(call),
-                _ => false,
-            });
+            answered.extend(above.map(|owner| (owner, call.as_str())));
             // The results of an answer that was stopped are left out with it.
-            let is_stopped = calls.is_some_and(
+            let is_stopped = above.and_then(|owner| items.get(owner)).is_some_and(
                 |answer| matches!(&answer.said, Said::Answer(calls) if calls.is_empty()),
             );
+            let is_asked = above.is_some_and(|owner| asked.contains(&(owner, call.as_str())));
             if !is_asked && !is_stopped {
                 self.wrong("result_without_call", item, "no call above it has this result");
             }

@@ -20,7 +20,7 @@ const FRAGMENT: usize = 4 << 10;
 
 /// Every line of a file.
 #[derive(Debug, Default)]
-pub(super) struct Scan {
+pub(super) struct Inspection {
     pub(super) header: Option<Header>,
     /// The version that stands in the file.
     pub(super) version: u32,
@@ -74,20 +74,21 @@ pub(super) struct Broken {
 }
 
 /// Looks at every line of a file and changes nothing.
-pub(super) fn scan(files: &dyn FileSystem, path: &Path) -> Result<Scan, SessionError> {
-    let mut scan = Scan::default();
+pub(super) fn inspect(files: &dyn FileSystem, path: &Path) -> Result<Inspection, SessionError> {
+    let mut found = Inspection::default();
     let words = Words::new();
     let mut number = 0;
     load::each_line(files, path, 0, &mut |line| {
         number += 1;
-        scan.take(&line, number, &words);
+        found.take(&line, number, &words);
         ControlFlow::Continue(())
     })?;
-    scan.version = scan.header.as_ref().map_or(migrate::VERSION, |header| header.version);
-    if scan.version < migrate::VERSION {
+    found.version = found.header.as_ref().map_or(migrate::VERSION, |header| header.version);
+    if found.version < migrate::VERSION {
         let old = files.read(path).map_err(|error| SessionError::io("read", path, error))?;
         let bytes = migrate::to_v3(&old);
-        let mut new = Scan { version: scan.version, tail: scan.tail, ..Scan::default() };
+        let mut new =
+            Inspection { version: found.version, tail: found.tail, ..Inspection::default() };
         let mut offset = 0;
         for (number, line) in (1..).zip(bytes.split_inclusive(|byte| *byte == b'\n')) {
             let bytes = line.strip_suffix(b"\n").unwrap_or(line);
@@ -95,14 +96,14 @@ pub(super) fn scan(files: &dyn FileSystem, path: &Path) -> Result<Scan, SessionE
             offset += line.len() as u64;
         }
         // Numbers of broken lines are those of the file as it stands.
-        new.broken = scan.broken;
+        new.broken = found.broken;
         new.migrated = Some(bytes);
         return Ok(new);
     }
-    Ok(scan)
+    Ok(found)
 }
 
-impl Scan {
+impl Inspection {
     fn take(&mut self, line: &Line<'_>, number: u64, words: &Words) {
         let (bytes, offset, ended) = match *line {
             Line::Read { bytes, offset, ended } => (bytes, offset, ended),
