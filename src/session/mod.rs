@@ -3,6 +3,7 @@
 //! `Session` is the only way to write. It owns the store, the index and the leaf, so the three
 //! cannot disagree: a failed append leaves all of them as they were.
 
+mod called;
 mod catalog;
 mod context;
 mod entry;
