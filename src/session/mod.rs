@@ -6,6 +6,7 @@
 mod called;
 mod catalog;
 mod context;
+mod copy;
 mod entry;
 mod error;
 mod index;
@@ -16,9 +17,12 @@ mod load;
 mod lock;
 mod migrate;
 mod name;
+mod new_file;
 mod parse;
 mod path;
 mod reader;
+mod snapshot;
+mod splice;
 mod store;
 mod tree;
 pub mod view;
@@ -26,12 +30,15 @@ mod write;
 
 pub use catalog::{Listed, find_by_prefix, list, most_recent};
 pub use context::build as build_context;
+pub use copy::{Copied, CopyPoint};
 pub use entry::{Body, Entry, Header, Origin};
 pub use error::SessionError;
 pub use index::{Index, Kind, Marks, Node, Position, Role, Spent};
 pub use live::Session;
 pub use name::{check_id, folder_name, path_text};
+pub use new_file::NewFile;
 pub use reader::Reader;
+pub use snapshot::SessionView;
 pub use tree::{Labels, TreeView};
 pub use view::request_view;
 
