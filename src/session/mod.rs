@@ -19,11 +19,15 @@ mod parse;
 mod path;
 mod reader;
 mod store;
+mod trash;
 mod tree;
 pub mod view;
 mod write;
 
-pub use catalog::{Listed, find_by_prefix, list, most_recent};
+pub use catalog::{
+    Hit, Listed, Progress, Query, Quote, Searched, Tier, find_by_prefix, list, most_recent,
+    preview, scan, search,
+};
 pub use context::build as build_context;
 pub use entry::{Body, Entry, Header, Origin};
 pub use error::SessionError;
@@ -31,6 +35,7 @@ pub use index::{Index, Kind, Marks, Node, Position, Role, Spent};
 pub use live::Session;
 pub use name::{check_id, folder_name, path_text};
 pub use reader::Reader;
+pub use trash::{Trash, Trashed};
 pub use tree::{Labels, TreeView};
 pub use view::request_view;
 

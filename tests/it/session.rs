@@ -4,6 +4,7 @@ mod catalog;
 mod damage;
 mod faults;
 mod operations;
+mod trash;
 mod tree;
 mod two_writers;
 
