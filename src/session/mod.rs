@@ -24,11 +24,15 @@ mod reader;
 mod snapshot;
 mod splice;
 mod store;
+mod trash;
 mod tree;
 pub mod view;
 mod write;
 
-pub use catalog::{Listed, find_by_prefix, list, most_recent};
+pub use catalog::{
+    Hit, Listed, Progress, Query, Quote, Searched, Tier, find_by_prefix, list, most_recent,
+    preview, scan, search,
+};
 pub use context::build as build_context;
 pub use copy::{Copied, CopyPoint};
 pub use entry::{Body, Entry, Header, Origin};
@@ -39,6 +43,7 @@ pub use name::{check_id, folder_name, path_text};
 pub use new_file::NewFile;
 pub use reader::Reader;
 pub use snapshot::SessionView;
+pub use trash::{Trash, Trashed};
 pub use tree::{Labels, TreeView};
 pub use view::request_view;
 
