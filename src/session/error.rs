@@ -42,6 +42,9 @@ pub enum SessionError {
     /// A sync failed. The kernel may have dropped the data, so this writer never tries again.
     #[error("the disk did not confirm a write to {} ({cause}), so nothing more is written to it; save a copy of the session to another place and go on there", path.display())]
     Poisoned { path: PathBuf, cause: String },
+    /// Somebody works on the session, so it cannot be moved or renamed.
+    #[error("{} is in use: {holder}; close it there first", path.display())]
+    InUse { path: PathBuf, holder: String },
     #[error("{} was cut or replaced by another program; open the session again", path.display())]
     Changed { path: PathBuf },
     #[error("the session has no entry {id}; choose one from its tree")]

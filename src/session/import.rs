@@ -39,9 +39,10 @@ pub struct Imported {
 pub fn import(place: &Place, file: &Path, cwd: &Path) -> Result<Imported, SessionError> {
     let view = SessionView::read(&place.files, file)?;
     let own = &view.header.id;
-    let taken_by = catalog::headers(place.files.as_ref(), &place.root)
-        .find(|(_, header)| header.id == *own)
-        .map(|(path, _)| path);
+    let files = place.files.as_ref();
+    let is_own =
+        |path: &PathBuf| catalog::header(files, path).is_some_and(|header| header.id == *own);
+    let taken_by = catalog::find_by_prefix(files, &place.root, own.as_str()).ok().filter(is_own);
     let keeps_id = taken_by.is_none() && super::check_id(own.as_str()).is_ok();
     let id = if keeps_id { own.clone() } else { SessionId::new() };
     let folder = match view.header.cwd.as_str() {

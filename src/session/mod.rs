@@ -3,6 +3,7 @@
 //! `Session` is the only way to write. It owns the store, the index and the leaf, so the three
 //! cannot disagree: a failed append leaves all of them as they were.
 
+mod called;
 mod catalog;
 mod context;
 mod copy;
@@ -29,12 +30,16 @@ mod snapshot;
 mod splice;
 mod stats;
 mod store;
+mod trash;
 mod tree;
 mod verify;
 pub mod view;
 mod write;
 
-pub use catalog::{Listed, find_by_prefix, list, most_recent};
+pub use catalog::{
+    Hit, Listed, Progress, Query, Quote, Searched, Tier, find_by_prefix, list, most_recent,
+    preview, scan, search,
+};
 pub use context::build as build_context;
 pub use copy::{Copied, CopyPoint};
 pub use entry::{Body, Entry, Header, Origin};
@@ -50,6 +55,7 @@ pub use redact::Redactor;
 pub use repair::{Repaired, repair};
 pub use snapshot::SessionView;
 pub use stats::{Stats, Sums};
+pub use trash::{Trash, Trashed};
 pub use tree::{Labels, TreeView};
 pub use verify::{Problem, Report, verify};
 pub use view::request_view;

@@ -104,8 +104,6 @@ impl Visitor<'_> for Key<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     fn set(line: &str, value: Option<&str>) -> Option<String> {
         super::set(line.as_bytes(), "parentId", value).map(|out| String::from_utf8(out).unwrap())
     }

@@ -2,8 +2,10 @@
 
 mod catalog;
 mod damage;
+mod facts;
 mod faults;
 mod operations;
+mod trash;
 mod tree;
 mod two_writers;
 
