@@ -8,6 +8,7 @@ use crate::session::TreeView;
 use crate::ui::chord::Chord;
 use crate::ui::highlight::Highlighted;
 use crate::ui::keymap::ActionId;
+use crate::ui::sessions::{News, Work};
 
 /// Something happened.
 #[derive(Debug, Clone)]
@@ -51,6 +52,8 @@ pub enum Action {
     },
     /// The external editor closed, with the text or with what went wrong.
     Edited(Result<String, String>),
+    /// What came of work on sessions that are not open.
+    Shelf(Box<News>),
     /// Something outside the engine is worth a line.
     Told(String),
 }
@@ -81,6 +84,8 @@ pub enum Effect {
     Open(Which),
     /// Take a new snapshot: the active branch is another one.
     Rejoin,
+    /// Work on sessions that are not open.
+    Shelf(Work),
     /// Keep the draft of the session; an empty one is removed.
     SaveDraft {
         session: String,

@@ -23,6 +23,7 @@ pub mod popup;
 mod popups;
 mod run;
 pub mod runs;
+pub mod sessions;
 mod signals;
 pub mod state;
 mod status;
@@ -34,4 +35,4 @@ pub mod transcript;
 pub mod update;
 pub mod view;
 
-pub use run::{Exit, Options, run};
+pub use run::{Exit, First, Options, run};

@@ -1,5 +1,7 @@
 //! What lies over the panes and takes the keys: help, palette, a question, a line of input, the
-//! history search.
+//! history search, the session picker.
+
+use std::path::PathBuf;
 
 use crate::ui::keymap::{ActionId, Row, TABLE};
 use crate::ui::line_input::LineInput;
@@ -19,6 +21,13 @@ pub enum Popup {
     Ask {
         what: Question,
         input: LineInput,
+    },
+    /// The session picker; `State::surface` holds it.
+    Sessions,
+    /// The folder of a session is gone: where does it work on?
+    Missing {
+        path: PathBuf,
+        folder: PathBuf,
     },
     /// `before` is the draft, back when the search is left.
     Search {

@@ -12,6 +12,7 @@ use crate::ui::commands::COMMANDS;
 use crate::ui::keymap::{Place, TABLE, reached_by};
 use crate::ui::line_input::LineInput;
 use crate::ui::popup::{Popup, palette_rows};
+use crate::ui::sessions;
 use crate::ui::state::State;
 use crate::ui::update::SEARCH_MAX;
 use crate::ui::view::{framed, row};
@@ -43,7 +44,7 @@ pub(super) fn help_lines() -> Vec<String> {
 }
 
 /// A box in the middle, at most that large, never larger than the screen.
-fn centred(frame: &Frame<'_>, columns: u16, rows: u16) -> Rect {
+pub(super) fn centred(frame: &Frame<'_>, columns: u16, rows: u16) -> Rect {
     let screen = frame.area();
     let width = columns.min(screen.width);
     let height = rows.min(screen.height);
@@ -51,7 +52,13 @@ fn centred(frame: &Frame<'_>, columns: u16, rows: u16) -> Rect {
 }
 
 /// Clears and frames a box and gives its inside.
-fn open(state: &State, frame: &mut Frame<'_>, area: Rect, title: &str, hint: &str) -> Rect {
+pub(super) fn open(
+    state: &State,
+    frame: &mut Frame<'_>,
+    area: Rect,
+    title: &str,
+    hint: &str,
+) -> Rect {
     Clear.render(area, frame.buffer_mut());
     framed(state, frame, area, (title, hint), state.look.theme.border_focused);
     Rect::new(
@@ -80,6 +87,13 @@ pub(super) fn paint(state: &State, popup: &Popup, frame: &mut Frame<'_>) -> Opti
             let area = centred(frame, 60, 3);
             let inner = open(state, frame, area, what.title(), "enter · esc");
             Some(field(frame, inner, input))
+        }
+        Popup::Sessions => {
+            state.surface.picker.as_ref().and_then(|picker| sessions::paint(state, picker, frame))
+        }
+        Popup::Missing { folder, .. } => {
+            sessions::paint_missing(state, folder, frame);
+            None
         }
         Popup::Palette { query, selected } => {
             let rows: Vec<(String, String)> = palette_rows(query.text())
@@ -154,7 +168,7 @@ fn list(
 }
 
 /// A line of input, scrolled so that its cursor is inside; gives the cursor.
-fn field(frame: &mut Frame<'_>, area: Rect, input: &LineInput) -> Position {
+pub(super) fn field(frame: &mut Frame<'_>, area: Rect, input: &LineInput) -> Position {
     let room = usize::from(area.width).saturating_sub(3);
     let before = swidth(input.before());
     let text = if before > room { tail(input.before(), room) } else { input.text().to_owned() };

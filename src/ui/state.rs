@@ -12,6 +12,7 @@ use crate::ui::composer::Composer;
 use crate::ui::keymap::Keymap;
 use crate::ui::layout::Areas;
 use crate::ui::popup::Popup;
+use crate::ui::sessions::Picker;
 use crate::ui::theme::Theme;
 use crate::ui::tools::Tools;
 use crate::ui::transcript::Transcript;
@@ -189,6 +190,8 @@ pub struct Surface {
     pub focus: Focus,
     pub tab: Tab,
     pub popup: Option<Popup>,
+    /// The session picker, while [`Popup::Sessions`] is open.
+    pub picker: Option<Box<Picker>>,
     /// The leader was pressed and its menu shows.
     pub leader: bool,
     pub toast: Option<Toast>,

@@ -123,10 +123,10 @@ pub(super) fn burst(state: &mut State, chords: &[Chord]) -> Vec<Effect> {
 /// A marked paste goes where text is being written, else into the composer.
 pub(super) fn paste(state: &mut State, text: &str) -> Vec<Effect> {
     state.surface.leader = false;
-    let effects =
+    let mut effects =
         if state.composer.burst.settle(None) { submit::send(state, false) } else { Vec::new() };
-    if let Some(popup) = &mut state.surface.popup {
-        overlay::paste(popup, text);
+    if state.surface.popup.is_some() {
+        effects.extend(overlay::paste(state, text));
     } else if let Some(message) = &mut state.approvals.message {
         message.insert(text);
     } else {

@@ -5,6 +5,7 @@ use crate::ui::action::{Asked, Effect};
 use crate::ui::chord::{Chord, Key};
 use crate::ui::line_input::LineInput;
 use crate::ui::popup::{Popup, Question, palette_rows};
+use crate::ui::sessions;
 use crate::ui::state::State;
 use crate::ui::update::keys;
 
@@ -23,23 +24,38 @@ pub(super) fn close(state: &mut State) {
 }
 
 /// A paste goes into the popup's field, if it has one.
-pub(super) fn paste(popup: &mut Popup, text: &str) {
+pub(super) fn paste(state: &mut State, text: &str) -> Vec<Effect> {
+    match &mut state.surface.popup {
+        Some(Popup::Sessions) => return sessions::paste(state, text),
+        Some(popup) => paste_line(popup, text),
+        None => {}
+    }
+    Vec::new()
+}
+
+fn paste_line(popup: &mut Popup, text: &str) {
     match popup {
         Popup::Palette { query, selected } | Popup::Search { query, selected, .. } => {
             query.insert(text);
             *selected = 0;
         }
         Popup::Ask { input, .. } => input.insert(text),
-        Popup::Help { .. } | Popup::ConfirmQuit => {}
+        Popup::Help { .. } | Popup::ConfirmQuit | Popup::Sessions | Popup::Missing { .. } => {}
     }
 }
 
 /// A key while a popup is open.
 pub(super) fn key(state: &mut State, chord: Chord) -> Vec<Effect> {
+    if state.surface.popup == Some(Popup::Sessions) {
+        return sessions::key(state, chord);
+    }
     let control_c = chord.key == Key::Char('c') && chord.ctrl;
     if chord.key == Key::Esc || control_c {
         close(state);
         return Vec::new();
+    }
+    if matches!(state.surface.popup, Some(Popup::Missing { .. })) {
+        return sessions::missing(state, chord);
     }
     let Some(popup) = state.surface.popup.take() else { return Vec::new() };
     match popup {
@@ -47,6 +63,7 @@ pub(super) fn key(state: &mut State, chord: Chord) -> Vec<Effect> {
         Popup::ConfirmQuit => return confirm(state, chord),
         Popup::Palette { query, selected } => return palette(state, query, selected, chord),
         Popup::Ask { what, input } => return ask(state, what, input, chord),
+        Popup::Sessions | Popup::Missing { .. } => {}
         Popup::Search { query, selected, before } => search(state, query, selected, before, chord),
     }
     Vec::new()
