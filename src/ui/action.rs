@@ -62,15 +62,30 @@ pub enum Action {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Asked {
     /// A prompt with this text. `again` when it is already the second try.
-    Prompt { text: String, again: bool },
+    Prompt {
+        text: String,
+        again: bool,
+    },
     /// Steering, as above.
-    Steer { text: String, again: bool },
+    Steer {
+        text: String,
+        again: bool,
+    },
     /// Another message that waits.
-    Queue { text: String },
+    Queue {
+        text: String,
+    },
     /// The decision on a held call.
-    Decision { key: CallKey },
+    Decision {
+        key: CallKey,
+    },
     /// One message taken out of the queue.
     TakeBack,
+    /// The draft of a compaction, to be stored.
+    StoreCompaction,
+    /// A copy of this session, which is opened next.
+    Fork,
+    Export,
     /// Anything else: what was tried, for the message.
     Change(&'static str),
 }

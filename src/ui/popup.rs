@@ -3,11 +3,13 @@
 
 use std::path::PathBuf;
 
+use crate::harness::ContextReport;
+use crate::ui::forks::Prompt;
 use crate::ui::keymap::{ActionId, Row, TABLE};
 use crate::ui::line_input::LineInput;
 
 /// The popup that is open.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Popup {
     Help {
         top: usize,
@@ -28,6 +30,24 @@ pub enum Popup {
     Missing {
         path: PathBuf,
         folder: PathBuf,
+    },
+    /// The preview of a compaction; `State::surface` holds it.
+    Compaction,
+    /// What fills the window.
+    Context {
+        report: Box<ContextReport>,
+        top: usize,
+    },
+    /// The prompts to fork before.
+    Forks {
+        prompts: Vec<Prompt>,
+        selected: usize,
+    },
+    /// Lines to read.
+    Text {
+        title: &'static str,
+        lines: Vec<String>,
+        top: usize,
     },
     /// `before` is the draft, back when the search is left.
     Search {

@@ -138,7 +138,7 @@ fn leave(state: &mut State, path: PathBuf, chord: Chord) -> Vec<Effect> {
 }
 
 /// Opens a session in place of the one that is open, and keeps the draft of that.
-pub(super) fn enter_session(state: &mut State, path: PathBuf) -> Vec<Effect> {
+pub(in crate::ui) fn enter_session(state: &mut State, path: PathBuf) -> Vec<Effect> {
     state.surface.popup = None;
     state.surface.picker = None;
     let mut effects = vec![Effect::Shelf(Work::Stop)];

@@ -1,6 +1,6 @@
 //! Keys: which place they belong to, and what each action does.
 
-use crate::harness::{Command, QueueKind, Which};
+use crate::harness::{Command, QueueKind, Scope, Which};
 use crate::message::ThinkingLevel;
 use crate::policy::Profile;
 use crate::ui::action::{Asked, Effect};
@@ -227,6 +227,13 @@ fn change(state: &mut State, id: ActionId) -> Vec<Effect> {
             )]
         }
         ActionId::NewSession => new_session(state),
+        ActionId::Resume => crate::ui::sessions::open(state, Scope::Folder),
+        ActionId::Fork => {
+            crate::ui::forks::open(state);
+            Vec::new()
+        }
+        ActionId::Compact => draft_compaction(state, None),
+        ActionId::Context => vec![Effect::Send(Command::ReportContext, Asked::Change("context"))],
         ActionId::Copy => copy_answer(state),
         ActionId::TakeQueue => take_queue(state),
         ActionId::Retry => vec![Effect::Send(Command::Retry, Asked::Change("retry"))],
@@ -324,6 +331,16 @@ pub(super) fn new_session(state: &mut State) -> Vec<Effect> {
         return Vec::new();
     }
     clock::save_draft(state).into_iter().chain([Effect::Open(Which::New)]).collect()
+}
+
+/// Asks for a summary of the older part, to be looked at before it is stored.
+pub(super) fn draft_compaction(state: &mut State, instructions: Option<String>) -> Vec<Effect> {
+    if state.busy() {
+        state.tell("something runs here; compact when it is done, or esc stops it");
+        return Vec::new();
+    }
+    let command = Command::DraftCompaction { instructions, up_to: None };
+    vec![Effect::Send(command, Asked::Change("compaction"))]
 }
 
 /// Copies the last answer.

@@ -6,6 +6,7 @@ mod engine;
 mod keys;
 mod mouse;
 mod overlay;
+mod session;
 mod submit;
 
 pub(super) use clock::save_draft;
