@@ -17,6 +17,19 @@ pub enum SessionError {
     NoMatch { wanted: String },
     #[error("{count} sessions match {wanted:?}; give more characters of the id")]
     Ambiguous { wanted: String, count: usize },
+    #[error("{count} entries match {wanted:?}; give more characters of the id")]
+    AmbiguousEntry { wanted: String, count: usize },
+    #[error("{} is there already and was left as it is; choose another name", path.display())]
+    Exists { path: PathBuf },
+    /// A session without anything in it.
+    #[error("there is nothing to copy yet; send a message first")]
+    NothingToCopy,
+    #[error(
+        "the session lives in memory only, so it has no folder to be copied to; export it instead"
+    )]
+    InMemory,
+    #[error("entry {id} is no message of yours; fork at it instead of before it")]
+    NotAUserMessage { id: EntryId },
     #[error("{} is not a session file ({why}); it was left as it is", path.display())]
     NotASession { path: PathBuf, why: &'static str },
     /// Somebody else holds the session, or it cannot be written at all.
@@ -32,8 +45,6 @@ pub enum SessionError {
     /// Somebody works on the session, so it cannot be moved or renamed.
     #[error("{} is in use: {holder}; close it there first", path.display())]
     InUse { path: PathBuf, holder: String },
-    #[error("there is already a file {}; move it away first", path.display())]
-    Exists { path: PathBuf },
     #[error("{} was cut or replaced by another program; open the session again", path.display())]
     Changed { path: PathBuf },
     #[error("the session has no entry {id}; choose one from its tree")]

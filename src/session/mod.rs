@@ -3,8 +3,10 @@
 //! `Session` is the only way to write. It owns the store, the index and the leaf, so the three
 //! cannot disagree: a failed append leaves all of them as they were.
 
+mod called;
 mod catalog;
 mod context;
+mod copy;
 mod entry;
 mod error;
 mod index;
@@ -15,9 +17,12 @@ mod load;
 mod lock;
 mod migrate;
 mod name;
+mod new_file;
 mod parse;
 mod path;
 mod reader;
+mod snapshot;
+mod splice;
 mod store;
 mod trash;
 mod tree;
@@ -29,12 +34,15 @@ pub use catalog::{
     folder_choice, list, look, most_recent, preview, scan, search,
 };
 pub use context::build as build_context;
+pub use copy::{Copied, CopyPoint};
 pub use entry::{Body, Entry, Header, Origin};
 pub use error::SessionError;
 pub use index::{Index, Kind, Marks, Node, Position, Role, Spent};
 pub use live::Session;
 pub use name::{check_id, folder_name, path_text};
+pub use new_file::NewFile;
 pub use reader::Reader;
+pub use snapshot::SessionView;
 pub use trash::{Trash, Trashed};
 pub use tree::{Labels, TreeView};
 pub use view::request_view;

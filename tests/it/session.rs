@@ -2,6 +2,7 @@
 
 mod catalog;
 mod damage;
+mod facts;
 mod faults;
 mod operations;
 mod trash;
