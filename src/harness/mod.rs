@@ -14,6 +14,7 @@ mod partial;
 mod queue;
 mod recovery;
 mod setup;
+mod shelf;
 mod snapshot;
 mod turn;
 
@@ -29,4 +30,8 @@ pub use event::{
 pub use handle::{Handle, Open, Subscription, Update, Which};
 pub use queue::QueueMode;
 pub use setup::{Model, Models, Names, Setup};
+pub use shelf::{Copier, Scope, Shelf};
 pub use snapshot::{RunningCall, Snapshot};
+
+// What a shelf gives; front ends know it from here.
+pub use crate::session::{Hit, Listed, Progress, Query, Quote, Searched, Tier};

@@ -37,8 +37,8 @@ pub mod view;
 mod write;
 
 pub use catalog::{
-    Hit, Listed, Progress, Query, Quote, Searched, Tier, find_by_prefix, list, most_recent,
-    preview, scan, search,
+    Hit, Listed, Progress, Query, Quote, SETTINGS, Searched, Tier, chosen_folder, find_by_prefix,
+    folder_choice, list, look, most_recent, preview, scan, search,
 };
 pub use context::build as build_context;
 pub use copy::{Copied, CopyPoint};

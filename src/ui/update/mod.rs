@@ -6,8 +6,10 @@ mod engine;
 mod keys;
 mod mouse;
 mod overlay;
+mod session;
 mod submit;
 
+pub(super) use clock::save_draft;
 pub use overlay::SEARCH_MAX;
 
 use crate::ui::action::{Action, Effect};
@@ -67,6 +69,7 @@ fn visible(state: &mut State, action: Action) -> Vec<Effect> {
         Action::Do(id) => keys::perform(state, id),
         Action::Joined(snapshot) => engine::join(state, *snapshot),
         Action::Answered(asked, answer) => submit::answered(state, asked, answer),
+        Action::Shelf(news) => crate::ui::sessions::heard(state, *news),
         Action::Kept { draft, stash, history } => {
             kept(state, &draft, stash, history);
             Vec::new()
