@@ -323,6 +323,8 @@ async fn run_screen(ground: &Arc<Ground>, handle: Handle, content: Vec<Part>) ->
         project: short(&ground.cwd),
         welcome: true,
         sessions: ground.sessions(),
+        shelf: None,
+        first: harness_tui::ui::First::default(),
     };
     let exit = harness_tui::ui::run(options, handle, opener(ground))
         .await

@@ -10,6 +10,7 @@ mod request;
 mod run_tool;
 mod settings;
 mod start;
+mod totals;
 mod view;
 
 use std::collections::{BTreeMap, HashSet};
@@ -81,6 +82,8 @@ struct RunRecord {
     answer_open: bool,
     totals: Usage,
     context_tokens: u64,
+    /// Nobody has counted `context_tokens`.
+    estimated: bool,
 }
 
 impl Driver {
