@@ -4,6 +4,7 @@
 
 mod batch;
 mod command;
+mod compaction;
 mod driver;
 mod error;
 mod event;

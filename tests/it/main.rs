@@ -12,6 +12,7 @@ mod headless;
 mod keys;
 #[cfg(feature = "tui")]
 mod markdown;
+mod navigation;
 mod providers;
 mod sanitize;
 #[cfg(feature = "tui")]

@@ -4,6 +4,9 @@
 //! and answers through one inbox, so a command is never kept waiting by a stream or a tool.
 
 mod inbox;
+mod job;
+mod measure;
+mod navigate;
 mod perform;
 mod prepare;
 mod request;
@@ -63,6 +66,8 @@ struct Driver {
     /// Entries of setters called while a turn runs; written at the next save point.
     settings: Vec<Body>,
     partial: PartialFile,
+    /// The summary under way.
+    work: Option<job::Work>,
     record: RunRecord,
     idle_waiters: Vec<oneshot::Sender<()>>,
     /// A failed write cut a turn off in the file; it is settled before anything new begins.
@@ -81,6 +86,8 @@ struct RunRecord {
     answer_open: bool,
     totals: Usage,
     context_tokens: u64,
+    /// Nobody has counted `context_tokens`.
+    estimated: bool,
 }
 
 impl Driver {
@@ -122,10 +129,7 @@ impl Driver {
 
     fn letter(&mut self, letter: Letter) {
         match letter {
-            Letter::Command(command, answer) => {
-                let reply = self.command(command);
-                let _ = answer.send(reply);
-            }
+            Letter::Command(command, answer) => self.long_command(command, answer),
             Letter::Snapshot(answer) => {
                 let _ = answer.send(self.snapshot());
             }
@@ -173,8 +177,8 @@ impl Driver {
             Command::SetThinkingLevel { level } => self.set_thinking(level),
             Command::SetApprovalProfile { profile } => self.set_profile(profile),
             Command::SetName { name } => self.set_name(&name),
-            Command::SetLabel { .. }
-            | Command::Navigate { .. }
+            Command::SetLabel { target, label } => self.set_label(&target, label.as_deref()),
+            Command::Navigate { .. }
             | Command::Merge { .. }
             | Command::Compact { .. }
             | Command::DraftCompaction { .. }

@@ -72,6 +72,10 @@ impl Driver {
             }
             Effect::CancelRequest => cancel(&mut self.stream),
             Effect::CancelWait => cancel(&mut self.timer),
+            Effect::CancelJob => {
+                self.flush(Flush::Lazy)?;
+                self.cancel_work();
+            }
             Effect::CancelTools => {
                 self.tools.cancel();
                 self.tools = tokio_util::sync::CancellationToken::new();
@@ -202,6 +206,9 @@ impl Driver {
                 let usage = answer.usage.clone();
                 if usage.context_tokens() > 0 {
                     self.record.context_tokens = usage.context_tokens();
+                    self.record.estimated = false;
+                } else {
+                    self.record.estimated = true;
                 }
                 self.record.totals.add(&usage);
                 self.record.answer = Some(message);
@@ -217,7 +224,7 @@ impl Driver {
         let totals = &self.record.totals;
         self.emit(Event::UsageUpdate {
             context_tokens: self.record.context_tokens,
-            estimated: false,
+            estimated: self.record.estimated,
             input: totals.input + totals.cache_write,
             output: totals.output,
             cache_read: totals.cache_read,

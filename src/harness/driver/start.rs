@@ -60,6 +60,7 @@ pub fn spawn(mut setup: Setup) -> Result<Handle, HarnessError> {
         pending: Vec::new(),
         settings: Vec::new(),
         partial,
+        work: None,
         idle_waiters: Vec::new(),
         unsettled: false,
         notices: Vec::new(),
@@ -99,13 +100,40 @@ fn past(session: &Session, branch: &[Arc<Entry>]) -> Result<Past, HarnessError> 
     {
         past.unfinished = None;
     }
+    if !past.queue.is_empty() {
+        let gone = gone_elsewhere(session)?;
+        past.queue.retain(|item| !gone.contains(&item.id));
+    }
     Ok(past)
+}
+
+/// Queued messages that were delivered or taken back, on whatever branch.
+fn gone_elsewhere(session: &Session) -> Result<HashSet<String>, HarnessError> {
+    let mut gone = HashSet::new();
+    each_record(session, &mut |record| {
+        if let Record::Dequeued { id } = record {
+            gone.insert(id);
+        }
+        false
+    })?;
+    Ok(gone)
 }
 
 /// Whether the end of a turn stands on another branch: somebody walked back into the middle of it,
 /// and nothing may be added to it any more.
 fn ended_elsewhere(session: &Session, turn: &TurnId) -> Result<bool, HarnessError> {
-    /// Records read at once, the newest first: the end is most often near.
+    each_record(
+        session,
+        &mut |record| matches!(record, Record::Finished { turn: ended, .. } if ended == *turn),
+    )
+}
+
+/// Shows every record of the file, the newest chunk first, until one was looked for.
+fn each_record(
+    session: &Session,
+    found: &mut dyn FnMut(Record) -> bool,
+) -> Result<bool, HarnessError> {
+    /// Records read at once: what is looked for is most often near the end.
     const CHUNK: usize = 1000;
     let reader = session.reader();
     let is_record = |node: &Node| node.kind == Kind::Custom && *node.preview == *journal::TURN;
@@ -116,8 +144,7 @@ fn ended_elsewhere(session: &Session, turn: &TurnId) -> Result<bool, HarnessErro
         .collect();
     for chunk in records.rchunks(CHUNK) {
         let entries = reader.entries(chunk).map_err(|error| session_error(&error))?;
-        let ends = |entry: &Arc<Entry>| matches!(Record::of(entry), Some(Record::Finished { turn: ended, .. }) if ended == *turn);
-        if entries.iter().any(ends) {
+        if entries.iter().filter_map(|entry| Record::of(entry)).any(&mut *found) {
             return Ok(true);
         }
     }
@@ -146,7 +173,7 @@ fn choose_model(
 }
 
 /// The sums of the whole branch, and the size of the context after the last counted answer.
-fn totals(branch: &[Arc<Entry>]) -> RunRecord {
+pub(super) fn totals(branch: &[Arc<Entry>]) -> RunRecord {
     let mut record = RunRecord::default();
     for entry in branch {
         match &entry.body {

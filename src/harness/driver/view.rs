@@ -31,7 +31,7 @@ impl Driver {
             model_known: self.model.spec.known,
             context_window: self.model.spec.context_window,
             context_tokens: self.record.context_tokens,
-            context_estimated: false,
+            context_estimated: self.record.estimated,
             input: self.record.totals.input + self.record.totals.cache_write,
             output: self.record.totals.output,
             cache_read: self.record.totals.cache_read,

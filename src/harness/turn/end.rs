@@ -78,7 +78,9 @@ impl Machine {
         }
         let Some(turn) = self.turn.take() else {
             // The last words of a turn that had already ended: readers still wait for the quiet.
-            effects.push(Effect::Emit(Event::Settled));
+            if self.job.is_none() {
+                effects.push(Effect::Emit(Event::Settled));
+            }
             return;
         };
         effects.push(Effect::CancelRequest);

@@ -9,6 +9,7 @@
 mod answer;
 mod command;
 mod end;
+mod job;
 mod tools;
 
 #[cfg(test)]
@@ -72,6 +73,8 @@ pub(super) enum Effect {
     EndStep,
     /// The run is over: tell readers which messages it made.
     EndRun,
+    /// Stop the summary under way and answer who asked for it.
+    CancelJob,
 }
 
 /// What the driver reports.
@@ -136,7 +139,10 @@ pub(super) struct Machine {
     /// The queue as the file has it.
     stored_queue: Queue,
     turn: Option<Turn>,
+    /// A summary that is written while no turn runs.
+    job: Option<job::Job>,
     requests: u64,
+    jobs: u64,
     /// Who the answers come from, for entries the machine itself has to write.
     pub(super) signature: Signature,
 }
@@ -172,11 +178,36 @@ enum Stage {
     Calls(Batch),
 }
 
+impl Turn {
+    fn new(id: TurnId) -> Self {
+        Self {
+            id,
+            step: 0,
+            stage: Stage::Requesting { request: 0, attempt: 0, partial: Partial::default() },
+            usage: Usage::default(),
+            begun: false,
+            stopped: None,
+            result: None,
+            failing: None,
+        }
+    }
+}
+
 impl Machine {
     pub(super) fn new(session: SessionId, limits: Limits, queue: Queue) -> Self {
         let stored_queue = queue.clone();
         let signature = Signature::default();
-        Self { session, limits, queue, stored_queue, turn: None, requests: 0, signature }
+        Self {
+            session,
+            limits,
+            queue,
+            stored_queue,
+            turn: None,
+            job: None,
+            requests: 0,
+            jobs: 0,
+            signature,
+        }
     }
 
     /// One step: what is to be done about `input`. Late and repeated inputs are ignored.
@@ -210,7 +241,7 @@ impl Machine {
 
     pub(super) fn phase(&self) -> Phase {
         match self.turn.as_ref().map(|turn| &turn.stage) {
-            None => Phase::Idle,
+            None => self.job.map_or(Phase::Idle, |job| job.phase),
             Some(Stage::Waiting { .. }) => Phase::Retry,
             Some(_) => Phase::Turn,
         }

@@ -124,6 +124,7 @@ fn word(effect: &Effect) -> String {
         Effect::Remember { .. } => "REMEMBER".into(),
         Effect::EndStep => "END_STEP".into(),
         Effect::EndRun => "END_RUN".into(),
+        Effect::CancelJob => "CANCEL_JOB".into(),
     }
 }
 

@@ -13,6 +13,7 @@ use harness_tui::harness::{
 };
 use harness_tui::message::{
     Access, AssistantMessage, Delta, Message, Part, StopReason, ToolCall, ToolOutcome, ToolSpec,
+    Usage,
 };
 use harness_tui::policy::Profile;
 use harness_tui::ports::{Clock, FileSystem, FixedClock, MemoryFs};
@@ -33,6 +34,10 @@ pub(crate) enum Step {
     /// Tool name and arguments.
     Call(Vec<(&'static str, Value)>),
     Fail(ProviderError),
+    /// Says this and reports that many tokens in the context.
+    Count(&'static str, u64),
+    /// Says this and is cut off at the output limit.
+    Cut(&'static str),
     /// Streams this much and then nothing, until it is cancelled.
     Hang(&'static str),
     /// Streams this much and ends without saying how.
@@ -67,6 +72,23 @@ impl Player {
             }))
         };
         match step {
+            Step::Cut(said) => {
+                let mut events = text(said);
+                events.push(end(vec![Part::text(said)], StopReason::Length));
+                events
+            }
+            Step::Count(said, total) => {
+                let mut events = text(said);
+                events.push(StreamEvent::Finished(Box::new(AssistantMessage {
+                    content: vec![Part::text(said)],
+                    api: "test".into(),
+                    provider: "test".into(),
+                    model: "m".into(),
+                    usage: Usage { input: total, total_tokens: total, ..Usage::default() },
+                    ..AssistantMessage::default()
+                })));
+                events
+            }
             Step::Say(said) => {
                 let mut events = text(said);
                 events.push(end(vec![Part::text(said)], StopReason::Stop));
