@@ -19,7 +19,7 @@ impl Failure {
             ErrorKind::Overflow => (
                 "overflow",
                 false,
-                "the conversation no longer fits: start a /new session or choose a /model with a larger window",
+                "the conversation no longer fits: /compact folds the older part; or choose a /model with a larger window, or start a /new session",
             ),
             ErrorKind::Transient => ("transient", true, "/retry asks again"),
             ErrorKind::Permanent => (
@@ -29,6 +29,17 @@ impl Failure {
             ),
         };
         Self { kind, message: error.message.clone(), retryable, advice: advice.to_owned() }
+    }
+
+    /// The request cannot be made to fit.
+    pub(super) fn of_overflow(message: String) -> Self {
+        Self {
+            kind: "overflow",
+            message,
+            retryable: false,
+            advice: "choose a /model with a larger window, fewer tools (--tools) or a shorter                      prompt; compaction.enabled = false sends it all the same"
+                .to_owned(),
+        }
     }
 
     /// Why a summary was not written.

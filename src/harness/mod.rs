@@ -29,5 +29,5 @@ pub use event::{
 };
 pub use handle::{Handle, Open, Subscription, Update, Which};
 pub use queue::QueueMode;
-pub use setup::{Model, Models, Names, Setup};
+pub use setup::{Compaction, CompactionSettings, Model, Models, Names, Setup};
 pub use snapshot::{RunningCall, Snapshot};

@@ -37,13 +37,13 @@ impl Walk {
                 Body::CustomMessage { content, .. } => {
                     messages.push(Message::user(plain_text(content), 0));
                 }
-                Body::BranchSummary { summary, details, from_hook, .. } => {
-                    take(&mut files, details.as_ref(), *from_hook);
+                Body::BranchSummary { summary, .. } => {
+                    take_lists(&mut files, entry);
                     let summary = without_lists(summary).to_owned();
                     messages.push(Message::BranchSummary(SummaryMessage { summary, timestamp: 0 }));
                 }
-                Body::Compaction { summary, details, from_hook, .. } => {
-                    take(&mut files, details.as_ref(), *from_hook);
+                Body::Compaction { summary, .. } => {
+                    take_lists(&mut files, entry);
                     let summary = without_lists(summary).to_owned();
                     let summary = SummaryMessage { summary, timestamp: 0 };
                     messages.push(Message::CompactionSummary(summary));
@@ -55,6 +55,15 @@ impl Walk {
         let blocks = blocks(&messages);
         let task = Task { kind: Kind::Branch, blocks, previous: None, focus };
         (self.from, task, files)
+    }
+}
+
+/// Takes over the lists of a summary's entry.
+pub(in crate::harness) fn take_lists(files: &mut Files, entry: &Entry) {
+    if let Body::BranchSummary { details, from_hook, .. }
+    | Body::Compaction { details, from_hook, .. } = &entry.body
+    {
+        take(files, details.as_ref(), *from_hook);
     }
 }
 

@@ -6,7 +6,9 @@
 pub(super) mod branch;
 mod chunks;
 pub(super) mod files;
+pub(super) mod prepare;
 pub(super) mod prompt;
+pub(super) mod room;
 mod serialize;
 pub(super) mod size;
 pub(super) mod summarise;

@@ -25,8 +25,9 @@ const SAFE_WINDOW: u64 = 16_384;
 const MIN_PIECE: u64 = 500;
 /// How often a piece is made half as large after a server still found it too large.
 const HALVINGS: u32 = 3;
-/// What a previous summary may take of a piece's room.
+/// What a previous summary may take of a piece's room, and at most: no good one is longer.
 const PREVIOUS_SHARE: u64 = 2;
+const MAX_PREVIOUS: u64 = 8_000;
 
 /// Who is asked, and how.
 #[derive(Debug, Clone)]
@@ -119,7 +120,7 @@ impl Asker {
         let words = prompt::request(task.kind, "", Some(""), &task.focus);
         let fixed = worst_tokens(prompt::SYSTEM) + worst_tokens(&words);
         let free = room.saturating_sub(fixed).max(MIN_PIECE);
-        let for_previous = free / PREVIOUS_SHARE;
+        let for_previous = (free / PREVIOUS_SHARE).min(MAX_PREVIOUS);
         // Only when a summary is handed on does it take room.
         let whole = chunks(&task.blocks, free);
         let pieces = match (&task.previous, whole.len()) {

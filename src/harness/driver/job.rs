@@ -11,8 +11,9 @@ use super::inbox::Inside;
 use super::navigate::{Goal, Route, Told};
 use crate::harness::compaction::branch::Walk;
 use crate::harness::compaction::files::Files;
+use crate::harness::compaction::prepare::Plan;
 use crate::harness::compaction::summarise::{Asker, Task, Trouble, Written};
-use crate::harness::{Command, ErrorCode, Event, Failure, HarnessError, Phase, Reply};
+use crate::harness::{Command, CompactionReason, ErrorCode, Event, Failure, HarnessError, Phase, Reply};
 use crate::message::EntryId;
 
 /// Where the answer to a command goes.
@@ -29,6 +30,10 @@ pub(super) struct Work {
 pub(super) enum Purpose {
     Navigate { goal: Goal, files: Files, answer: Answer },
     Merge { from: EntryId, files: Files, answer: Answer },
+    /// A person asked for a compaction.
+    Compact { plan: Box<Plan>, draft: bool, answer: Answer },
+    /// The turn needs one.
+    Fold { plan: Box<Plan> },
 }
 
 /// What a task reports.
@@ -37,7 +42,7 @@ pub(super) type Outcome = Result<Vec<Written>, Trouble>;
 impl Driver {
     /// A command that may have to ask a model first; answered when it is done.
     pub(super) fn long_command(&mut self, command: Command, answer: Answer) {
-        let refusal = match command {
+        let reply = match command {
             Command::Navigate { target, summary, label } => {
                 match self.navigate(target, summary, label) {
                     Ok((Route::Ask(walk), Some(goal))) => {
@@ -56,10 +61,16 @@ impl Driver {
                 Ok(Route::Done(reply)) => Ok(reply),
                 Err(error) => Err(error),
             },
+            Command::Compact { instructions, up_to } => {
+                return self.compact(instructions, up_to.as_ref(), false, answer);
+            }
+            Command::DraftCompaction { instructions, up_to } => {
+                return self.compact(instructions, up_to.as_ref(), true, answer);
+            }
             other => self.command(other),
         };
         // Whoever asked may have gone; what was done is in the session.
-        let _ = answer.send(refusal);
+        let _ = answer.send(reply);
     }
 
     fn ask_about_branch(&mut self, walk: Walk, goal: Option<Goal>, answer: Answer) {
@@ -89,7 +100,7 @@ impl Driver {
             thinking: self.thinking,
             timeouts: self.setup.timeouts,
             retry: self.setup.retry,
-            reserve: self.reserve(),
+            reserve: self.room().reserve,
         };
         let inbox = self.inbox.clone();
         tokio::spawn(async move {
@@ -104,13 +115,18 @@ impl Driver {
         match work.purpose {
             Purpose::Navigate { goal, files, answer } => {
                 let reply = self.told(outcome, &files).and_then(|told| self.go(goal, Some(told)));
-                self.end_branch_summary(id, reply, answer);
+                self.answer_job(id, reply, answer);
             }
             Purpose::Merge { from, files, answer } => {
                 let reply =
                     self.told(outcome, &files).and_then(|told| self.store_merge(&from, told));
-                self.end_branch_summary(id, reply, answer);
+                self.answer_job(id, reply, answer);
             }
+            Purpose::Compact { plan, draft, answer } => {
+                let reply = self.compaction_written(&plan, draft, outcome);
+                self.answer_job(id, reply, answer);
+            }
+            Purpose::Fold { plan } => self.fold_written(id, &plan, outcome),
         }
     }
 
@@ -138,7 +154,7 @@ impl Driver {
         }
     }
 
-    fn end_branch_summary(&mut self, id: u64, reply: Result<Reply, HarnessError>, answer: Answer) {
+    fn answer_job(&mut self, id: u64, reply: Result<Reply, HarnessError>, answer: Answer) {
         let succeeded = reply.is_ok();
         let _ = answer.send(reply);
         self.end_job(id, succeeded);
@@ -162,6 +178,20 @@ impl Driver {
                 let text = "the summary was stopped: nothing was changed";
                 let _ = answer.send(Err(HarnessError::new(ErrorCode::BranchSummary, text)));
             }
+            Purpose::Compact { plan, answer, .. } => {
+                self.emit(Event::CompactionEnd {
+                    reason: CompactionReason::Manual,
+                    entry: None,
+                    tokens_before: plan.tokens_before,
+                    tokens_after: plan.tokens_before,
+                    error: None,
+                    aborted: true,
+                });
+                let text = "the compaction was stopped: nothing was changed";
+                let _ = answer.send(Err(HarnessError::new(ErrorCode::Compaction, text)));
+            }
+            // The machine tells it.
+            Purpose::Fold { .. } => {}
         }
     }
 }

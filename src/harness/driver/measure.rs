@@ -2,7 +2,9 @@
 //! rest.
 
 use super::Driver;
+use crate::harness::compaction::room::{Compaction, Room};
 use crate::harness::compaction::size::{self, Counted};
+use crate::harness::turn::Size;
 use crate::prompt::{Family, assemble};
 
 impl Driver {
@@ -12,9 +14,33 @@ impl Driver {
         assemble(&self.setup.prompt, Family::of(&spec.provider, &spec.id), &self.specs)
     }
 
-    /// Tokens kept free for the answer.
-    pub(super) fn reserve(&self) -> u64 {
-        16_384
+    /// How compaction is set now for the model that is asked.
+    pub(super) fn compaction(&self) -> Compaction {
+        (self.setup.compaction)(&self.model.spec.reference())
+    }
+
+    /// What the window of the model leaves.
+    pub(super) fn room(&self) -> Room {
+        self.compaction().room(self.model.spec.context_window)
+    }
+
+    /// The size of the request that is due.
+    pub(super) fn size(&mut self) -> Size {
+        let settings = self.compaction();
+        let counted = self.measure();
+        let room = self.room();
+        let is_over = room.limit.is_some_and(|limit| counted.tokens > limit);
+        Size {
+            tokens: counted.tokens,
+            estimated: counted.estimated,
+            fixed: counted.fixed,
+            window: self.model.spec.context_window,
+            guessed: !self.model.spec.known,
+            limit: room.limit,
+            gain: if is_over && settings.enabled { self.gain(room.keep) } else { 0 },
+            enabled: settings.enabled,
+            preview: settings.preview,
+        }
     }
 
     /// The size of the context of the leaf.

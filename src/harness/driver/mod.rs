@@ -3,6 +3,7 @@
 //! Meaning lives in `turn`; here is only how. Everything that takes time runs as a task of its own
 //! and answers through one inbox, so a command is never kept waiting by a stream or a tool.
 
+mod compact;
 mod inbox;
 mod job;
 mod measure;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::message::{Message, ThinkingLevel, ToolResultMessage, ToolSpec, Usage};
+use crate::message::{EntryId, Message, ThinkingLevel, ToolResultMessage, ToolSpec, Usage};
 use crate::policy::{Decision, Profile};
 use crate::session::{Body, Session, TreeView};
 use crate::tools::FileTracker;
@@ -88,6 +89,8 @@ struct RunRecord {
     context_tokens: u64,
     /// Nobody has counted `context_tokens`.
     estimated: bool,
+    /// The compaction that was stored last.
+    compacted: Option<EntryId>,
 }
 
 impl Driver {
@@ -177,12 +180,12 @@ impl Driver {
             Command::SetThinkingLevel { level } => self.set_thinking(level),
             Command::SetApprovalProfile { profile } => self.set_profile(profile),
             Command::SetName { name } => self.set_name(&name),
+            Command::StoreCompaction { draft } => self.store_draft(*draft),
             Command::SetLabel { target, label } => self.set_label(&target, label.as_deref()),
             Command::Navigate { .. }
             | Command::Merge { .. }
             | Command::Compact { .. }
             | Command::DraftCompaction { .. }
-            | Command::StoreCompaction { .. }
             | Command::ReportContext
             | Command::Fork { .. }
             | Command::Export { .. } => {

@@ -45,7 +45,10 @@ impl Driver {
         queue: &mut VecDeque<Effect>,
     ) -> Result<(), HarnessError> {
         match effect {
-            Effect::Append { .. } | Effect::Emit(_) | Effect::EndRun => self.pending.push(effect),
+            Effect::Append { .. }
+            | Effect::Emit(_)
+            | Effect::EndRun
+            | Effect::EndFold { .. } => self.pending.push(effect),
             Effect::EndStep => {
                 self.pending.push(Effect::EndStep);
                 self.take_settings();
@@ -53,14 +56,23 @@ impl Driver {
             Effect::Barrier => self.flush(Flush::Lazy)?,
             Effect::Prepare { ordinal, call } => {
                 let prepared = self.prepare(ordinal, &call);
-                let input = Input::Prepared { ordinal, prepared };
-                let more = self.machine.step(input, self.now());
-                more.into_iter().rev().for_each(|effect| queue.push_front(effect));
+                self.answer_at_once(Input::Prepared { ordinal, prepared }, queue);
             }
             Effect::Request { request } => {
                 // What the model is about to see must outlive the machine first.
                 self.flush(Flush::Sync)?;
+                let size = self.size();
+                self.answer_at_once(Input::Measured { request, size }, queue);
+            }
+            Effect::Send { request } => {
+                self.flush(Flush::Sync)?;
                 self.request(request)?;
+            }
+            Effect::Fold { job, reason } => {
+                self.flush(Flush::Sync)?;
+                if let Some(input) = self.fold(job, reason) {
+                    self.answer_at_once(input, queue);
+                }
             }
             Effect::Run { key, call, arguments, summary } => {
                 self.flush(Flush::Lazy)?;
@@ -86,6 +98,12 @@ impl Driver {
             }
         }
         Ok(())
+    }
+
+    /// What the machine makes of something that needs no waiting comes before what it planned.
+    fn answer_at_once(&mut self, input: Input, queue: &mut VecDeque<Effect>) {
+        let more = self.machine.step(input, self.now());
+        more.into_iter().rev().for_each(|effect| queue.push_front(effect));
     }
 
     /// Calls that already wait and that the new rule covers need no second yes.
@@ -145,6 +163,19 @@ impl Driver {
                 }
                 Effect::Emit(event) => self.tell_event(event),
                 Effect::EndStep => self.end_step(),
+                Effect::EndFold { reason, tokens_before, tokens_after, error, aborted } => {
+                    let stored = error.is_none() && !aborted;
+                    let entry = self.record.compacted.take().filter(|_| stored);
+                    self.emit(Event::CompactionEnd {
+                        reason,
+                        entry,
+                        tokens_before,
+                        tokens_after,
+                        error,
+                        aborted,
+                    });
+                    self.tell_usage();
+                }
                 Effect::EndRun => {
                     let messages = std::mem::take(&mut self.record.messages);
                     self.emit(Event::AgentEnd { messages });
@@ -183,6 +214,11 @@ impl Driver {
     }
 
     fn tell_entry(&mut self, entry: Arc<Entry>) {
+        if let Body::Compaction { usage, .. } = &entry.body {
+            self.record.compacted = Some(entry.id.clone());
+            usage.iter().for_each(|usage| self.record.totals.add(usage));
+            self.count_context();
+        }
         if let Body::Message { message, .. } = &entry.body {
             let message = Arc::new(message.clone());
             let answer = matches!(&*message, Message::Assistant(_));

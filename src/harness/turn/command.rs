@@ -44,6 +44,7 @@ impl Machine {
     fn open(&mut self, opening: Opening, fresh: Fresh) -> Vec<Effect> {
         let turn = fresh.turn.clone();
         self.turn = Some(Turn::new(fresh.turn));
+        self.guard.relent();
         let waiting = !self.queue.is_empty() || matches!(opening, Opening::Queued(_));
         let mut bodies = fresh.preface;
         let ahead = self.queue.drain(QueueKind::NextTurn);

@@ -86,6 +86,7 @@ impl Machine {
         effects.push(Effect::CancelRequest);
         effects.push(Effect::CancelWait);
         effects.push(Effect::CancelTools);
+        effects.push(Effect::CancelJob);
         if turn.begun {
             effects.push(Effect::EndRun);
             effects.push(Effect::Emit(Event::TurnCompleted {
