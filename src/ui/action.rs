@@ -43,6 +43,8 @@ pub enum Action {
     /// A command was answered.
     Answered(Asked, Result<Reply, HarnessError>),
     Highlighted(Highlighted),
+    /// What the tree pane wanted to read was read.
+    Read(crate::ui::tree::Done),
     /// What earlier runs kept: the draft of this session, the stash, the project's prompts.
     Kept {
         draft: String,
@@ -68,6 +70,8 @@ pub enum Asked {
     Decision { key: CallKey },
     /// One message taken out of the queue.
     TakeBack,
+    /// A command of the tree pane.
+    Tree(crate::ui::tree::ask::Asked),
     /// Anything else: what was tried, for the message.
     Change(&'static str),
 }
@@ -81,6 +85,8 @@ pub enum Effect {
     Open(Which),
     /// Take a new snapshot: the active branch is another one.
     Rejoin,
+    /// Read bodies for the tree pane, beside the loop.
+    Read(crate::ui::tree::Job),
     /// Keep the draft of the session; an empty one is removed.
     SaveDraft {
         session: String,

@@ -43,7 +43,7 @@ pub(super) fn help_lines() -> Vec<String> {
 }
 
 /// A box in the middle, at most that large, never larger than the screen.
-fn centred(frame: &Frame<'_>, columns: u16, rows: u16) -> Rect {
+pub(super) fn centred(frame: &Frame<'_>, columns: u16, rows: u16) -> Rect {
     let screen = frame.area();
     let width = columns.min(screen.width);
     let height = rows.min(screen.height);
@@ -51,7 +51,13 @@ fn centred(frame: &Frame<'_>, columns: u16, rows: u16) -> Rect {
 }
 
 /// Clears and frames a box and gives its inside.
-fn open(state: &State, frame: &mut Frame<'_>, area: Rect, title: &str, hint: &str) -> Rect {
+pub(super) fn open(
+    state: &State,
+    frame: &mut Frame<'_>,
+    area: Rect,
+    title: &str,
+    hint: &str,
+) -> Rect {
     Clear.render(area, frame.buffer_mut());
     framed(state, frame, area, (title, hint), state.look.theme.border_focused);
     Rect::new(
@@ -88,6 +94,7 @@ pub(super) fn paint(state: &State, popup: &Popup, frame: &mut Frame<'_>) -> Opti
                 .collect();
             Some(list(state, frame, ("actions", "enter · esc"), query, *selected, &rows))
         }
+        Popup::Tree(ask) => crate::ui::panes::tree_ask::paint(state, ask, frame),
         Popup::Search { query, selected, .. } => {
             let found = state.composer.history.search(query.text(), SEARCH_MAX);
             let rows: Vec<(String, String)> =
@@ -154,7 +161,7 @@ fn list(
 }
 
 /// A line of input, scrolled so that its cursor is inside; gives the cursor.
-fn field(frame: &mut Frame<'_>, area: Rect, input: &LineInput) -> Position {
+pub(super) fn field(frame: &mut Frame<'_>, area: Rect, input: &LineInput) -> Position {
     let room = usize::from(area.width).saturating_sub(3);
     let before = swidth(input.before());
     let text = if before > room { tail(input.before(), room) } else { input.text().to_owned() };

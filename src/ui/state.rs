@@ -122,6 +122,7 @@ impl Work {
 pub enum Focus {
     #[default]
     Composer,
+    Tree,
     Tools,
     Approval,
 }
@@ -131,6 +132,7 @@ pub enum Focus {
 pub enum Tab {
     #[default]
     Conversation,
+    Tree,
     Tools,
 }
 
@@ -189,6 +191,7 @@ pub struct Surface {
     pub focus: Focus,
     pub tab: Tab,
     pub popup: Option<Popup>,
+    pub tree: crate::ui::tree::Pane,
     /// The leader was pressed and its menu shows.
     pub leader: bool,
     pub toast: Option<Toast>,
@@ -258,6 +261,7 @@ impl State {
             self.composer.burst.due(),
             surface.toast.as_ref().map(|toast| toast.until),
             surface.quit_until,
+            surface.tree.armed_until,
             self.approvals.armed_at().filter(|at| *at > self.now),
         ];
         if self.draft.saved != self.composer.revision() {

@@ -6,7 +6,7 @@ use crate::ui::chord::{Chord, Key};
 use crate::ui::line_input::LineInput;
 use crate::ui::popup::{Popup, Question, palette_rows};
 use crate::ui::state::State;
-use crate::ui::update::keys;
+use crate::ui::update::{keys, tree_ask};
 
 /// Prompts the history search lists.
 pub const SEARCH_MAX: usize = 50;
@@ -30,6 +30,7 @@ pub(super) fn paste(popup: &mut Popup, text: &str) {
             *selected = 0;
         }
         Popup::Ask { input, .. } => input.insert(text),
+        Popup::Tree(ask) => tree_ask::paste(ask, text),
         Popup::Help { .. } | Popup::ConfirmQuit => {}
     }
 }
@@ -45,6 +46,7 @@ pub(super) fn key(state: &mut State, chord: Chord) -> Vec<Effect> {
     match popup {
         Popup::Help { top } => help(state, top, chord),
         Popup::ConfirmQuit => return confirm(state, chord),
+        Popup::Tree(ask) => return tree_ask::key(state, ask, chord),
         Popup::Palette { query, selected } => return palette(state, query, selected, chord),
         Popup::Ask { what, input } => return ask(state, what, input, chord),
         Popup::Search { query, selected, before } => search(state, query, selected, before, chord),
