@@ -13,7 +13,7 @@ use crate::ui::tree::compare::{Side, Speaker};
 use crate::ui::view::row;
 
 /// From this many columns on both sides fit beside each other.
-const TWO_COLUMNS: u16 = 70;
+const TWO_COLUMNS: u16 = 90;
 /// Rows laid out of a side: what a person scrolls through.
 const ROWS_MAX: usize = 4_000;
 

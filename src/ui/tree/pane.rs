@@ -23,7 +23,7 @@ use crate::ui::tree::search::{Found, Search};
 /// Rows of a preview, its line included.
 const PREVIEW_ROWS: u16 = 6;
 /// A list shorter than this has no room for a preview.
-const LIST_ROWS: u16 = 10;
+const LIST_ROWS: u16 = 14;
 /// Lines of a preview that are laid out.
 const PREVIEW_LINES: usize = 12;
 
@@ -122,6 +122,7 @@ impl Pane {
             self.sync(view);
         }
         self.selected = self.entries.leaf().unwrap_or(NONE);
+        self.top = 0;
         self.settle();
     }
 

@@ -35,6 +35,14 @@ pub struct Row {
     pub tip: bool,
 }
 
+impl Row {
+    /// The row without the number of its line of gutters, which depends on how it came about.
+    #[must_use]
+    pub fn without_links(self) -> Self {
+        Self { gutters: NONE, ..self }
+    }
+}
+
 /// How a row hangs from the one above it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Connector {
@@ -394,6 +402,9 @@ impl Rows {
             if let Some(own) = self.heads.get_mut(position as usize) {
                 *own = head;
             }
+        }
+        if parent.tip && shown.folded.contains(&parent.position) {
+            return false;
         }
         if parent.last != above {
             // What it hangs from is inside a fold.

@@ -150,7 +150,10 @@ impl Pane {
 
     /// Scrolls so that the selected row and the beginning of its words can be seen.
     pub(super) fn settle(&mut self) {
-        let height = usize::from(self.parts.list.height).max(1);
+        let height = usize::from(self.parts.list.height);
+        if height == 0 {
+            return;
+        }
         let Some(at) = self.selected_row() else {
             (self.top, self.pan) = (0, 0);
             return;

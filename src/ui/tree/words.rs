@@ -34,6 +34,9 @@ pub fn marks(node: &Node, row: &Row, ascii: bool) -> Vec<Piece> {
         return vec![(Tone::Muted, text)];
     }
     let mut marks = Vec::new();
+    if node.recovered {
+        marks.push((Tone::Warn, "(recovered) ".into()));
+    }
     match (node.kind, node.role) {
         (Kind::Message, Some(Role::User)) => marks.push((Tone::You, "you ".into())),
         (Kind::Message, Some(Role::Assistant)) => {
