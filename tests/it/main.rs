@@ -26,4 +26,6 @@ mod tidy;
 mod tools;
 #[cfg(feature = "tui")]
 mod transcript;
+#[cfg(feature = "tui")]
+mod tree;
 mod turn;
