@@ -261,7 +261,7 @@ impl Repair<'_> {
         places: &HashMap<&EntryId, usize>,
     ) -> Result<Vec<u8>, SessionError> {
         let mut line = self.source.read(item.offset, item.len)?;
-        let mut set = |line: &mut Vec<u8>, field: &str, value: Option<&EntryId>| {
+        let set = |line: &mut Vec<u8>, field: &str, value: Option<&EntryId>| {
             if let Some(new) = splice::set(line, field, value.map(EntryId::as_str)) {
                 *line = new;
             }

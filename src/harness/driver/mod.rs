@@ -3,6 +3,7 @@
 //! Meaning lives in `turn`; here is only how. Everything that takes time runs as a task of its own
 //! and answers through one inbox, so a command is never kept waiting by a stream or a tool.
 
+mod copies;
 mod inbox;
 mod perform;
 mod prepare;
@@ -122,6 +123,10 @@ impl Driver {
 
     fn letter(&mut self, letter: Letter) {
         match letter {
+            Letter::Command(Command::Fork { at }, answer) => self.fork(at, answer),
+            Letter::Command(Command::Export { format, to }, answer) => {
+                self.export(format, to, answer);
+            }
             Letter::Command(command, answer) => {
                 let reply = self.command(command);
                 let _ = answer.send(reply);
