@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use harness_tui::harness::{ErrorCode, HarnessError, Which};
 use harness_tui::ports::{Disk, SystemClock};
-use harness_tui::session::{Durability, Place, Session, find_by_prefix, most_recent};
+use harness_tui::session::{
+    CopyPoint, Durability, Place, Session, SessionView, find_by_prefix, most_recent,
+};
 
 use super::{Ground, Stop};
 
@@ -28,13 +30,26 @@ pub(super) fn first(ground: &Ground) -> Result<Session, Stop> {
     if cli.resume_last {
         return which(ground, Which::Recent).map_err(|error| Stop::failed(error.message));
     }
+    if let Some(wanted) = &cli.fork {
+        return fork(ground, wanted);
+    }
     match &cli.session {
         None => Ok(Session::create(place(ground), &ground.cwd)),
         Some(wanted) => {
-            let path = find(ground, wanted)?;
+            let path = find(&place(ground), &ground.cwd, wanted)?;
             open(ground, &path).map_err(|error| Stop::failed(error.message))
         }
     }
+}
+
+/// The whole tree of a session, copied into this folder and opened there.
+fn fork(ground: &Ground, wanted: &str) -> Result<Session, Stop> {
+    let place = place(ground);
+    let path = find(&place, &ground.cwd, wanted)?;
+    let copied = SessionView::read(&place.files, &path)
+        .and_then(|view| view.copy(&place, &CopyPoint::Tree, &ground.cwd))
+        .map_err(|error| Stop::failed(error.to_string()))?;
+    open(ground, &copied.path).map_err(|error| Stop::failed(error.message))
 }
 
 /// The session a front end asks for.
@@ -68,12 +83,11 @@ fn error_of(text: &str) -> HarnessError {
 }
 
 /// A path, or the beginning of an id.
-fn find(ground: &Ground, wanted: &str) -> Result<PathBuf, Stop> {
-    let path = ground.cwd.join(wanted);
+pub(super) fn find(place: &Place, cwd: &Path, wanted: &str) -> Result<PathBuf, Stop> {
+    let path = cwd.join(wanted);
     if path.exists() || wanted.contains('/') || wanted.ends_with(".jsonl") {
         return Ok(path);
     }
-    let place = place(ground);
     find_by_prefix(&*place.files, &place.root, wanted)
         .map_err(|error| Stop::failed(error.to_string()))
 }

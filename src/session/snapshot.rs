@@ -11,7 +11,7 @@ use super::line::Shape;
 use super::load::{self, Tail};
 use super::reader::{Reader, Source};
 use super::tree::{Tree, TreeView};
-use super::{Header, Kind, Node, Position, Session, SessionError, migrate, parse};
+use super::{Header, Kind, Node, Place, Position, Session, SessionError, migrate, parse};
 use crate::message::EntryId;
 use crate::ports::FileSystem;
 
@@ -179,6 +179,11 @@ impl SessionView {
 }
 
 impl Session {
+    /// Where the session lives.
+    pub fn place(&self) -> &Place {
+        &self.store.place
+    }
+
     /// The session at this moment, apart from what comes later.
     pub fn snapshot(&self) -> SessionView {
         let raw_end = self.store.known_end();

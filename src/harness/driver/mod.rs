@@ -4,6 +4,7 @@
 //! and answers through one inbox, so a command is never kept waiting by a stream or a tool.
 
 mod compact;
+mod copies;
 mod inbox;
 mod job;
 mod measure;
@@ -133,6 +134,10 @@ impl Driver {
 
     fn letter(&mut self, letter: Letter) {
         match letter {
+            Letter::Command(Command::Fork { at }, answer) => self.fork(at, answer),
+            Letter::Command(Command::Export { format, to }, answer) => {
+                self.export(format, to, answer);
+            }
             Letter::Command(command, answer) => self.long_command(command, answer),
             Letter::Snapshot(answer) => {
                 let _ = answer.send(self.snapshot());
