@@ -35,6 +35,9 @@ pub(crate) struct Cli {
     /// Go on with this folder's newest session
     #[arg(short = 'c', long = "continue", conflicts_with_all = ["session", "no_session"])]
     pub(crate) resume_last: bool,
+    /// Choose a session from a list
+    #[arg(short = 'r', long, conflicts_with_all = ["resume_last", "session", "no_session"])]
+    pub(crate) resume: bool,
     /// Open a session by path or by the beginning of its id
     #[arg(long, value_name = "PATH | ID", conflicts_with = "no_session")]
     pub(crate) session: Option<String>,

@@ -12,6 +12,10 @@ mod headless;
 mod keys;
 #[cfg(feature = "tui")]
 mod markdown;
+#[cfg(feature = "tui")]
+mod picker;
+#[cfg(feature = "tui")]
+mod popups;
 mod providers;
 mod sanitize;
 #[cfg(feature = "tui")]

@@ -3,18 +3,24 @@
 //! Nothing here opens an engine: a session another instance holds can still be listed, shown,
 //! checked and exported.
 
+mod shelf;
+
 use super::Stop;
 use crate::cli::{Cli, Sessions, SessionsCommand};
 
 /// Runs one command to its exit code.
-pub(super) fn run(_cli: &Cli, sessions: &Sessions) -> Result<u8, Stop> {
+pub(super) fn run(cli: &Cli, sessions: &Sessions) -> Result<u8, Stop> {
     match &sessions.command {
-        SessionsCommand::List { .. }
-        | SessionsCommand::Rename { .. }
-        | SessionsCommand::Rm { .. }
-        | SessionsCommand::Restore { .. }
-        | SessionsCommand::Purge { .. }
-        | SessionsCommand::Show { .. }
+        SessionsCommand::List { all, trash, search } => {
+            shelf::print_list(cli, (*all, *trash), search.as_deref(), sessions.json)
+        }
+        SessionsCommand::Rename { session, name } => shelf::rename(cli, session, name),
+        SessionsCommand::Rm { sessions: ids } => shelf::remove(cli, ids, sessions.json),
+        SessionsCommand::Restore { session } => shelf::restore(cli, session, sessions.json),
+        SessionsCommand::Purge { older_than, yes } => {
+            shelf::purge(cli, *older_than, *yes, sessions.json)
+        }
+        SessionsCommand::Show { .. }
         | SessionsCommand::Tree { .. }
         | SessionsCommand::Stats { .. }
         | SessionsCommand::Verify { .. }

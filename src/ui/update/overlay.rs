@@ -60,7 +60,7 @@ pub(super) fn key(state: &mut State, chord: Chord) -> Vec<Effect> {
     match &mut state.surface.popup {
         Some(Popup::Missing { .. }) => return sessions::missing(state, chord),
         Some(Popup::Forks { .. }) => return forks::key(state, chord),
-        Some(Popup::Context { top, .. } | Popup::Text { top, .. }) => {
+        Some(Popup::Context { top, .. } | Popup::Facts { top, .. }) => {
             *top = scrolled(*top, chord);
             return Vec::new();
         }
@@ -78,7 +78,7 @@ pub(super) fn key(state: &mut State, chord: Chord) -> Vec<Effect> {
         | Popup::Compaction
         | Popup::Context { .. }
         | Popup::Forks { .. }
-        | Popup::Text { .. } => {}
+        | Popup::Facts { .. } => {}
         Popup::Search { query, selected, before } => search(state, query, selected, before, chord),
     }
     Vec::new()
