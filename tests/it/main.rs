@@ -17,6 +17,8 @@ mod picker;
 #[cfg(feature = "tui")]
 mod popups;
 mod providers;
+#[cfg(feature = "tui")]
+mod resume;
 mod sanitize;
 #[cfg(feature = "tui")]
 mod screens;

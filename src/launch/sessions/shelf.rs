@@ -143,7 +143,8 @@ fn title(listed: &Listed) -> &str {
 /// Id, age, messages, title; then the folder and where it matches.
 fn text_row(each: &Found, now: i64, with_folder: bool) -> String {
     let listed = &each.listed;
-    let id: String = one_line(listed.id.as_str(), ID_CHARS);
+    // Cut without a mark, so that it can be copied.
+    let id: String = one_line(listed.id.as_str(), usize::MAX).chars().take(ID_CHARS).collect();
     let age = age(now, listed.last_activity_ms);
     let title = one_line(title(listed), TITLE_COLUMNS);
     let mut line = format!("{id:<ID_CHARS$}  {age:>4}  {:>4}  {title}", listed.message_count);
