@@ -77,8 +77,9 @@ pub enum First {
     Conversation,
     /// The session picker, with a line that says why.
     Picker { scope: Scope, why: Option<String> },
-    /// The question where this session works on, because its folder is gone.
-    Missing { path: PathBuf, folder: PathBuf },
+    /// The question where this session works on, because its folder is gone. The prompt waits in
+    /// the composer of that session.
+    Missing { path: PathBuf, folder: PathBuf, prompt: Option<String> },
 }
 
 /// How the screen ended.
@@ -212,8 +213,9 @@ impl Loop {
                     self.state.tell(why.as_str());
                 }
             }
-            First::Missing { path, folder } => {
+            First::Missing { path, folder, prompt } => {
                 let (path, folder) = (path.clone(), folder.clone());
+                self.state.surface.carried = prompt.clone().map(|text| (path.clone(), text));
                 self.state.surface.popup = Some(Popup::Missing { path, folder });
             }
         }
