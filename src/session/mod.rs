@@ -21,6 +21,7 @@ mod parse;
 mod path;
 mod reader;
 mod store;
+mod tail;
 mod tree;
 pub mod view;
 mod write;
@@ -34,6 +35,7 @@ pub use live::Session;
 pub use name::{check_id, folder_name, path_text};
 pub use page::{Page, Stretch};
 pub use reader::Reader;
+pub use tail::{Tail, tail};
 pub use tree::{Labels, TreeView};
 pub use view::request_view;
 

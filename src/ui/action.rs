@@ -4,10 +4,12 @@
 use std::sync::Arc;
 
 use crate::harness::{CallKey, Command, Event, HarnessError, Reply, Snapshot, Which};
-use crate::session::TreeView;
+use crate::message::SessionId;
+use crate::session::{Tail, TreeView};
 use crate::ui::chord::Chord;
 use crate::ui::highlight::Highlighted;
 use crate::ui::keymap::ActionId;
+use crate::ui::transcript::Paged;
 
 /// Something happened.
 #[derive(Debug, Clone)]
@@ -40,9 +42,15 @@ pub enum Action {
     Tree(Box<TreeView>),
     /// The state of an engine: at the start, after a change of session, after missed events.
     Joined(Box<Snapshot>),
+    /// A session is being opened; this is its end.
+    Opening(Box<Tail>),
+    /// The session with this id is open, or could not be opened.
+    Opened(SessionId, Result<(), HarnessError>),
     /// A command was answered.
     Answered(Asked, Result<Reply, HarnessError>),
     Highlighted(Highlighted),
+    /// Older entries of the conversation.
+    Paged(Box<Paged>),
     /// What earlier runs kept: the draft of this session, the stash, the project's prompts.
     Kept {
         draft: String,
@@ -81,6 +89,8 @@ pub enum Effect {
     Open(Which),
     /// Take a new snapshot: the active branch is another one.
     Rejoin,
+    /// The session could not be opened: go back to the one before, or end.
+    GoBack(HarnessError),
     /// Keep the draft of the session; an empty one is removed.
     SaveDraft {
         session: String,

@@ -27,6 +27,11 @@ pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
             state.dirty = true;
             Vec::new()
         }
+        Action::Paged(paged) => {
+            state.transcript.paged(*paged);
+            state.dirty = true;
+            Vec::new()
+        }
         Action::Focused(focused) => {
             state.terminal_focused = focused;
             Vec::new()
@@ -66,6 +71,8 @@ fn visible(state: &mut State, action: Action) -> Vec<Effect> {
         Action::Click { column, row } => mouse::click(state, column, row),
         Action::Do(id) => keys::perform(state, id),
         Action::Joined(snapshot) => engine::join(state, *snapshot),
+        Action::Opening(tail) => engine::opening(state, *tail),
+        Action::Opened(id, result) => engine::opened(state, &id, result),
         Action::Answered(asked, answer) => submit::answered(state, asked, answer),
         Action::Kept { draft, stash, history } => {
             kept(state, &draft, stash, history);
@@ -83,6 +90,7 @@ fn visible(state: &mut State, action: Action) -> Vec<Effect> {
         | Action::Engine(_)
         | Action::Tree(_)
         | Action::Highlighted(_)
+        | Action::Paged(_)
         | Action::Focused(_) => Vec::new(),
     }
 }
