@@ -6,6 +6,7 @@ mod facts;
 mod faults;
 mod operations;
 mod pages;
+mod tail;
 mod tree;
 mod two_writers;
 
