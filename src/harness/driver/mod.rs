@@ -33,14 +33,10 @@ use super::handle::Letter;
 use super::partial::PartialFile;
 use super::setup::{Model, Setup};
 use super::turn::{Effect, Fresh, Machine};
-use super::{CallKey, Command, Event, Handle, HarnessError, Phase, Reply, RunningCall};
+use super::{CallKey, Command, Event, HarnessError, Phase, Reply, RunningCall};
 use inbox::Inside;
-pub use start::spawn;
+pub use start::{spawn, spawn_after};
 
-/// Commands that may wait before a sender has to.
-const MAILBOX: usize = 64;
-/// Events a reader may lag behind before it loses the oldest and has to join again.
-const EVENTS: usize = 4096;
 /// Reports of tasks that may wait before the tasks have to.
 const INBOX: usize = 256;
 
@@ -240,12 +236,4 @@ impl Driver {
             options: self.options(),
         }
     }
-}
-
-/// The handle and the channels behind it.
-fn channels(tree: TreeView) -> (Handle, mpsc::Receiver<Letter>, watch::Sender<TreeView>) {
-    let (letters, mailbox) = mpsc::channel(MAILBOX);
-    let (events, _) = broadcast::channel(EVENTS);
-    let (publish, tree) = watch::channel(tree);
-    (Handle { letters, events, tree }, mailbox, publish)
 }
