@@ -14,7 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use harness_tui::config::{self, Config, Live, Paths, Watching};
-use harness_tui::harness::{Command, Compaction, Handle, HarnessError, Open, QueueMode, Setup, Which, spawn};
+use harness_tui::harness::{
+    Command, Compaction, Handle, HarnessError, Open, QueueMode, Setup, Which, spawn,
+};
 use harness_tui::headless;
 use harness_tui::message::Part;
 use harness_tui::policy::Profile;

@@ -34,7 +34,9 @@ impl Nothing {
     pub(in crate::harness) fn text(self) -> &'static str {
         match self {
             Self::Already => "the branch was compacted already and nothing has come since",
-            Self::TooSmall => "nothing to compact: all of the conversation is recent enough to stay",
+            Self::TooSmall => {
+                "nothing to compact: all of the conversation is recent enough to stay"
+            }
             Self::NotHere => {
                 "the entry to compact up to is not on the active branch, or compacted already: choose a later one"
             }
@@ -51,6 +53,8 @@ pub(in crate::harness) struct Source<'a> {
     pub(in crate::harness) leaf: Option<Position>,
     /// Tokens of recent messages that stay.
     pub(in crate::harness) keep: u64,
+    /// Tokens that may stay at most, when the message at the cut is a huge one.
+    pub(in crate::harness) most: u64,
     /// Fold everything before this entry instead.
     pub(in crate::harness) up_to: Option<&'a EntryId>,
 }
@@ -94,9 +98,7 @@ pub(in crate::harness) fn cut_of(source: &Source<'_>) -> Result<Cut, Nothing> {
         .context
         .messages
         .iter()
-        .filter_map(|(id, message)| {
-            Some(Said { id: id.clone()?, message: Arc::clone(message) })
-        })
+        .filter_map(|(id, message)| Some(Said { id: id.clone()?, message: Arc::clone(message) }))
         .collect();
     let previous = match items.first().map(|first| (&first.id, &*first.message)) {
         Some((id, Message::CompactionSummary(summary))) => {
@@ -109,10 +111,11 @@ pub(in crate::harness) fn cut_of(source: &Source<'_>) -> Result<Cut, Nothing> {
     }
     // What a foreign compaction kept in itself has no entry of its own to begin with.
     let is_own = |said: &Said| previous.as_ref().is_none_or(|(id, _)| said.id != *id);
-    let is_candidate =
-        |said: &Said| is_own(said) && !matches!(*said.message, Message::ToolResult(_) | Message::Unknown);
+    let is_candidate = |said: &Said| {
+        is_own(said) && !matches!(*said.message, Message::ToolResult(_) | Message::Unknown)
+    };
     let at = match source.up_to {
-        None => by_size(&items, source.keep, &is_candidate),
+        None => by_size(&items, source.keep, source.most, &is_candidate),
         Some(up_to) => by_entry(&items, source.index, up_to, &is_candidate)?,
     };
     let at = at.ok_or(Nothing::TooSmall)?;
@@ -136,11 +139,8 @@ pub(in crate::harness) fn cut_of(source: &Source<'_>) -> Result<Cut, Nothing> {
     let first = kept.first().ok_or(Nothing::TooSmall)?;
     let first_kept = with_metadata(source.index, &first.id);
     let is_user = |said: &Said| matches!(*said.message, Message::User(_));
-    let newest_user = if kept.iter().any(is_user) {
-        None
-    } else {
-        newest_user(source.index, source.leaf)
-    };
+    let newest_user =
+        if kept.iter().any(is_user) { None } else { newest_user(source.index, source.leaf) };
     let folded_tokens = items.iter().map(|said| tokens::of_message(&said.message)).sum();
     let prefix = start.map(|start| items.split_off(start)).unwrap_or_default();
     Ok(Cut {
@@ -155,22 +155,29 @@ pub(in crate::harness) fn cut_of(source: &Source<'_>) -> Result<Cut, Nothing> {
     })
 }
 
-/// The first candidate behind which at most about `keep` tokens stand.
+/// The first candidate from the message on with which `keep` tokens stand at the end. When that
+/// leaves more than `most`, because one message is huge, the first that does not, or the last.
 fn by_size(
     items: &[Said],
     keep: u64,
+    most: u64,
     is_candidate: &dyn Fn(&Said) -> bool,
 ) -> Option<usize> {
     let mut sum = 0;
     let mut reached = None;
+    let mut roomy = items.len();
     for (at, said) in items.iter().enumerate().rev() {
         sum += tokens::of_message(&said.message);
+        if sum <= most {
+            roomy = at;
+        }
         if sum >= keep {
             reached = Some(at);
             break;
         }
     }
     let from = reached.unwrap_or(0);
+    let from = if sum > most { from.max(roomy) } else { from };
     let next = items.iter().skip(from).position(is_candidate).map(|at| from + at);
     // Only huge results stand at the end: the answer that asked for them stays with them.
     next.or_else(|| items.iter().rposition(is_candidate))
@@ -189,10 +196,8 @@ fn by_entry(
     if first.is_none_or(|first| wanted < first) {
         return Err(Nothing::NotHere);
     }
-    let at = items
-        .iter()
-        .position(|said| position(said) >= Some(wanted))
-        .ok_or(Nothing::NotHere)?;
+    let at =
+        items.iter().position(|said| position(said) >= Some(wanted)).ok_or(Nothing::NotHere)?;
     Ok(items.iter().take(at + 1).rposition(is_candidate))
 }
 
@@ -347,5 +352,10 @@ impl Plan {
 }
 
 fn cut_quote(text: &str) -> String {
-    cut(text, QUOTE_CHARS).lines().map(|line| format!("> {line}\n")).collect::<String>().trim_end().to_owned()
+    cut(text, QUOTE_CHARS)
+        .lines()
+        .map(|line| format!("> {line}\n"))
+        .collect::<String>()
+        .trim_end()
+        .to_owned()
 }

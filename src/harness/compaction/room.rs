@@ -16,12 +16,7 @@ pub struct Compaction {
 impl Default for Compaction {
     /// The defaults of the config.
     fn default() -> Self {
-        Self {
-            enabled: true,
-            reserve_tokens: 16_384,
-            keep_recent_tokens: 20_000,
-            preview: false,
-        }
+        Self { enabled: true, reserve_tokens: 16_384, keep_recent_tokens: 20_000, preview: false }
     }
 }
 

@@ -13,7 +13,9 @@ use crate::harness::compaction::branch::Walk;
 use crate::harness::compaction::files::Files;
 use crate::harness::compaction::prepare::Plan;
 use crate::harness::compaction::summarise::{Asker, Task, Trouble, Written};
-use crate::harness::{Command, CompactionReason, ErrorCode, Event, Failure, HarnessError, Phase, Reply};
+use crate::harness::{
+    Command, CompactionReason, ErrorCode, Event, Failure, HarnessError, Phase, Reply,
+};
 use crate::message::EntryId;
 
 /// Where the answer to a command goes.
@@ -28,12 +30,26 @@ pub(super) struct Work {
 
 /// What it is for.
 pub(super) enum Purpose {
-    Navigate { goal: Goal, files: Files, answer: Answer },
-    Merge { from: EntryId, files: Files, answer: Answer },
+    Navigate {
+        goal: Goal,
+        files: Files,
+        answer: Answer,
+    },
+    Merge {
+        from: EntryId,
+        files: Files,
+        answer: Answer,
+    },
     /// A person asked for a compaction.
-    Compact { plan: Box<Plan>, draft: bool, answer: Answer },
+    Compact {
+        plan: Box<Plan>,
+        draft: bool,
+        answer: Answer,
+    },
     /// The turn needs one.
-    Fold { plan: Box<Plan> },
+    Fold {
+        plan: Box<Plan>,
+    },
 }
 
 /// What a task reports.

@@ -45,10 +45,9 @@ impl Driver {
         queue: &mut VecDeque<Effect>,
     ) -> Result<(), HarnessError> {
         match effect {
-            Effect::Append { .. }
-            | Effect::Emit(_)
-            | Effect::EndRun
-            | Effect::EndFold { .. } => self.pending.push(effect),
+            Effect::Append { .. } | Effect::Emit(_) | Effect::EndRun | Effect::EndFold { .. } => {
+                self.pending.push(effect)
+            }
             Effect::EndStep => {
                 self.pending.push(Effect::EndStep);
                 self.take_settings();

@@ -212,8 +212,16 @@ struct Turn {
 
 #[derive(Debug, Clone)]
 enum Stage {
-    Requesting { request: u64, attempt: u32, partial: Partial },
-    Waiting { request: u64, attempt: u32, failure: Failure },
+    Requesting {
+        request: u64,
+        attempt: u32,
+        partial: Partial,
+    },
+    Waiting {
+        request: u64,
+        attempt: u32,
+        failure: Failure,
+    },
     Calls(Batch),
     /// The older part is being folded so that the next request fits.
     Folding(fit::Folding),

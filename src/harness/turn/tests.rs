@@ -128,7 +128,13 @@ fn word(effect: &Effect) -> String {
         Effect::Send { request } => format!("SEND{request}"),
         Effect::Fold { job, .. } => format!("FOLD{job}"),
         Effect::EndFold { error, aborted, .. } => {
-            let how = if *aborted { "aborted" } else if error.is_some() { "failed" } else { "ok" };
+            let how = if *aborted {
+                "aborted"
+            } else if error.is_some() {
+                "failed"
+            } else {
+                "ok"
+            };
             format!("fold_end({how})")
         }
     }

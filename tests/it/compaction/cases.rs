@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use harness_tui::harness::Compaction;
-use harness_tui::message::{AssistantMessage, Message, Part, StopReason, ToolCall, ToolResultMessage};
+use harness_tui::message::{
+    AssistantMessage, Message, Part, StopReason, ToolCall, ToolResultMessage,
+};
 use harness_tui::session::{Body, Flush, Session};
 use serde_json::json;
 
