@@ -182,13 +182,13 @@ impl Driver {
             Command::SetThinkingLevel { level } => self.set_thinking(level),
             Command::SetApprovalProfile { profile } => self.set_profile(profile),
             Command::SetName { name } => self.set_name(&name),
+            Command::ReportContext => self.report_context(),
             Command::StoreCompaction { draft } => self.store_draft(*draft),
             Command::SetLabel { target, label } => self.set_label(&target, label.as_deref()),
             Command::Navigate { .. }
             | Command::Merge { .. }
             | Command::Compact { .. }
             | Command::DraftCompaction { .. }
-            | Command::ReportContext
             | Command::Fork { .. }
             | Command::Export { .. } => {
                 Err(HarnessError::new(super::ErrorCode::InvalidState, "this cannot be done yet"))
