@@ -275,7 +275,9 @@ impl Pane {
         }
         if let Some(last) = self.selected().map(|row| row.last) {
             let known = self.preview.known.as_ref().is_some_and(|(at, _)| *at == last);
-            if !known && self.preview.asked.is_none() && self.parts.preview.height > 0 {
+            // Before the first frame nobody knows whether there is room.
+            let room = self.parts.preview.height > 0 || self.parts.list.height == 0;
+            if !known && self.preview.asked.is_none() && room {
                 self.preview.asked = Some(last);
                 jobs.push(Job::Preview(last));
             }

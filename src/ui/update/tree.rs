@@ -83,7 +83,14 @@ fn typing(state: &mut State, chord: Chord) -> Vec<Effect> {
         return Vec::new();
     }
     match chord.key {
-        Key::Enter => state.surface.tree.search.typing = false,
+        Key::Enter => {
+            let pane = &mut state.surface.tree;
+            pane.search.typing = false;
+            // What is shown as selected stays so when the search ends.
+            if let Some(row) = pane.selected_row() {
+                pane.go_to_row(row);
+            }
+        }
         Key::Up => state.surface.tree.step(-1),
         Key::Down => state.surface.tree.step(1),
         Key::PageUp => state.surface.tree.page(-1),

@@ -18,7 +18,8 @@ fn the_active_branch_comes_first_and_only_branch_points_move_in() {
         .iter()
         .map(|row| row.split("   now").next().unwrap_or_default())
         .map(|row| row.trim_end_matches('◀').trim_end().to_owned())
-        .filter(|row| !row.contains("(no text)"))
+        // The answer that only calls, as long as the index does not tell it apart.
+        .filter(|row| !row.contains("◆ bash"))
         .collect();
     let expected = [
         "• you list the source files",
@@ -371,7 +372,7 @@ fn the_pane_shows_the_selected_entry_in_full_when_there_is_room() {
     let mut ui = joined(&lines, (100, 40));
     ui.keys("<f2>");
     read(&mut ui);
-    assert!(ui.screen().contains("its very end"));
+    assert!(ui.screen().contains("its very end"), "{}", ui.screen());
 }
 
 #[test]
