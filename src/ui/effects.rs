@@ -30,6 +30,7 @@ impl Loop {
                     .push(async move { Some(Action::Answered(asked, answer.await)) }.boxed());
             }
             Effect::Open(which) => self.open_other(which).await?,
+            Effect::Shelf(work) => self.desk.begin(work)?,
             Effect::Rejoin => {
                 for action in self.rejoin().await {
                     update(&mut self.state, action);

@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget};
 
 use crate::text::sanitize::one_line;
-use crate::text::width::{swidth, truncate_to};
+use crate::text::width::{swidth, truncate_to, wrap};
 use crate::ui::commands::COMMANDS;
 use crate::ui::keymap::{Place, TABLE, reached_by};
 use crate::ui::line_input::LineInput;
@@ -15,6 +15,7 @@ use crate::ui::popup::{Popup, palette_rows};
 use crate::ui::state::State;
 use crate::ui::update::SEARCH_MAX;
 use crate::ui::view::{framed, row};
+use crate::ui::{compaction, context, forks, sessions};
 
 /// Help as text: a heading a place, a line an action, then the commands.
 pub(super) fn help_lines() -> Vec<String> {
@@ -87,6 +88,29 @@ pub(super) fn paint(state: &State, popup: &Popup, frame: &mut Frame<'_>) -> Opti
             let inner = open(state, frame, area, what.title(), "enter · esc");
             Some(field(frame, inner, input))
         }
+        Popup::Sessions => {
+            state.surface.picker.as_ref().and_then(|picker| sessions::paint(state, picker, frame))
+        }
+        Popup::Compaction => {
+            let preview = state.surface.compaction.as_ref();
+            preview.and_then(|preview| compaction::paint(state, preview, frame))
+        }
+        Popup::Context { report, top } => {
+            context::paint(state, report, *top, frame);
+            None
+        }
+        Popup::Forks { prompts, selected } => {
+            forks::paint(state, prompts, *selected, frame);
+            None
+        }
+        Popup::Text { title, lines, top } => {
+            text(state, title, lines, *top, frame);
+            None
+        }
+        Popup::Missing { folder, .. } => {
+            sessions::paint_missing(state, folder, frame);
+            None
+        }
         Popup::Palette { query, selected } => {
             let rows: Vec<(String, String)> = palette_rows(query.text())
                 .into_iter()
@@ -101,6 +125,27 @@ pub(super) fn paint(state: &State, popup: &Popup, frame: &mut Frame<'_>) -> Opti
                 found.into_iter().map(|text| (one_line(text, 200), String::new())).collect();
             Some(list(state, frame, ("history", "enter · ctrl+r · esc"), query, *selected, &rows))
         }
+    }
+}
+
+/// Lines to read; what does not fit into one is wrapped.
+fn text(state: &State, title: &str, lines: &[String], top: usize, frame: &mut Frame<'_>) {
+    const COLUMNS: u16 = 84;
+    let width = usize::from(COLUMNS.min(frame.area().width).saturating_sub(4)).max(1);
+    let mut rows: Vec<String> = Vec::new();
+    for line in lines.iter().map(|line| one_line(line, usize::MAX)) {
+        let pieces = wrap(&line, width);
+        rows.extend(pieces.into_iter().map(|at| line.get(at).unwrap_or_default().to_owned()));
+        if line.is_empty() {
+            rows.push(String::new());
+        }
+    }
+    let height = u16::try_from(rows.len()).unwrap_or(u16::MAX).saturating_add(2);
+    let area = centred(frame, COLUMNS, height);
+    let inner = open(state, frame, area, title, "esc");
+    let top = top.min(rows.len().saturating_sub(usize::from(inner.height)));
+    for (offset, text) in (0..inner.height).zip(rows.into_iter().skip(top)) {
+        row(frame, inner, offset, Line::raw(text));
     }
 }
 

@@ -8,10 +8,12 @@ use crate::message::{ThinkingLevel, TurnId};
 use crate::policy::Profile;
 use crate::session::TreeView;
 use crate::ui::approval::Approvals;
+use crate::ui::compaction::Preview;
 use crate::ui::composer::Composer;
 use crate::ui::keymap::Keymap;
 use crate::ui::layout::Areas;
 use crate::ui::popup::Popup;
+use crate::ui::sessions::Picker;
 use crate::ui::theme::Theme;
 use crate::ui::tools::Tools;
 use crate::ui::transcript::Transcript;
@@ -192,6 +194,12 @@ pub struct Surface {
     pub tab: Tab,
     pub popup: Option<Popup>,
     pub tree: crate::ui::tree::Pane,
+    /// The session picker, while [`Popup::Sessions`] is open.
+    pub picker: Option<Box<Picker>>,
+    /// The preview of a compaction, while [`Popup::Compaction`] is open.
+    pub compaction: Option<Box<Preview>>,
+    /// The text of the message a fork stopped in front of, for when that session is open.
+    pub carried: Option<(PathBuf, String)>,
     /// The leader was pressed and its menu shows.
     pub leader: bool,
     pub toast: Option<Toast>,

@@ -142,7 +142,8 @@ fn share(tokens: &Tokens) -> String {
     if tokens.window == 0 || tokens.context == 0 {
         return String::new();
     }
-    format!("ctx {}%", tokens.context.saturating_mul(100) / tokens.window)
+    let mark = if tokens.estimated { "~" } else { "" };
+    format!("ctx {mark}{}%", tokens.context.saturating_mul(100) / tokens.window)
 }
 
 /// 950, 8.4k, 84k, 1.2M.

@@ -3,6 +3,7 @@
 // Tells clippy that all of this is test code, the functions beside tests too.
 #![cfg(test)]
 
+mod compaction;
 #[cfg(feature = "tui")]
 mod composer;
 mod context;
@@ -12,6 +13,7 @@ mod headless;
 mod keys;
 #[cfg(feature = "tui")]
 mod markdown;
+mod navigation;
 mod providers;
 mod sanitize;
 #[cfg(feature = "tui")]

@@ -2,8 +2,11 @@
 
 mod catalog;
 mod damage;
+mod facts;
 mod faults;
 mod operations;
+mod pages;
+mod trash;
 mod tree;
 mod two_writers;
 

@@ -47,6 +47,11 @@ pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
         stored: !snapshot.branch.is_empty(),
         untouched: state.transcript.is_empty(),
     };
+    if let Some((_, text)) =
+        state.surface.carried.take_if(|(path, _)| state.session.path.as_ref() == Some(path))
+    {
+        state.composer.put_before(&text);
+    }
     for text in snapshot.notices {
         state.transcript.apply(&Event::Notice { text });
     }
@@ -61,7 +66,6 @@ pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
     if state.surface.focus == Focus::Approval {
         state.surface.focus = Focus::Composer;
     }
-    tree_ask::carried(state, other);
     Vec::new()
 }
 

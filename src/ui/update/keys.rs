@@ -1,6 +1,6 @@
 //! Keys: which place they belong to, and what each action does.
 
-use crate::harness::{Command, QueueKind, Which};
+use crate::harness::{Command, QueueKind, Scope, Which};
 use crate::message::ThinkingLevel;
 use crate::policy::Profile;
 use crate::ui::action::{Asked, Effect};
@@ -129,10 +129,10 @@ pub(super) fn burst(state: &mut State, chords: &[Chord]) -> Vec<Effect> {
 /// A marked paste goes where text is being written, else into the composer.
 pub(super) fn paste(state: &mut State, text: &str) -> Vec<Effect> {
     state.surface.leader = false;
-    let effects =
+    let mut effects =
         if state.composer.burst.settle(None) { submit::send(state, false) } else { Vec::new() };
-    if let Some(popup) = &mut state.surface.popup {
-        overlay::paste(popup, text);
+    if state.surface.popup.is_some() {
+        effects.extend(overlay::paste(state, text));
     } else if let Some(message) = &mut state.approvals.message {
         message.insert(text);
     } else if !tree::paste(state, text) {
@@ -235,6 +235,13 @@ fn change(state: &mut State, id: ActionId) -> Vec<Effect> {
             )]
         }
         ActionId::NewSession => new_session(state),
+        ActionId::Resume => crate::ui::sessions::open(state, Scope::Folder),
+        ActionId::Fork => {
+            crate::ui::forks::open(state);
+            Vec::new()
+        }
+        ActionId::Compact => draft_compaction(state, None),
+        ActionId::Context => vec![Effect::Send(Command::ReportContext, Asked::Change("context"))],
         ActionId::Copy => copy_answer(state),
         ActionId::TakeQueue => take_queue(state),
         ActionId::Retry => vec![Effect::Send(Command::Retry, Asked::Change("retry"))],
@@ -333,6 +340,16 @@ pub(super) fn new_session(state: &mut State) -> Vec<Effect> {
         return Vec::new();
     }
     clock::save_draft(state).into_iter().chain([Effect::Open(Which::New)]).collect()
+}
+
+/// Asks for a summary of the older part, to be looked at before it is stored.
+pub(super) fn draft_compaction(state: &mut State, instructions: Option<String>) -> Vec<Effect> {
+    if state.busy() {
+        state.tell("something runs here; compact when it is done, or esc stops it");
+        return Vec::new();
+    }
+    let command = Command::DraftCompaction { instructions, up_to: None };
+    vec![Effect::Send(command, Asked::Change("compaction"))]
 }
 
 /// Copies the last answer.

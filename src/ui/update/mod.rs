@@ -6,10 +6,12 @@ mod engine;
 mod keys;
 mod mouse;
 mod overlay;
+mod session;
 mod submit;
 mod tree;
 mod tree_ask;
 
+pub(super) use clock::save_draft;
 pub use overlay::SEARCH_MAX;
 
 use crate::ui::action::{Action, Asked, Effect};
@@ -72,6 +74,7 @@ fn visible(state: &mut State, action: Action) -> Vec<Effect> {
         Action::Answered(Asked::Tree(asked), answer) => tree_ask::answered(state, asked, answer),
         Action::Answered(asked, answer) => submit::answered(state, asked, answer),
         Action::Read(done) => tree_ask::read(state, done),
+        Action::Shelf(news) => crate::ui::sessions::heard(state, *news),
         Action::Kept { draft, stash, history } => {
             kept(state, &draft, stash, history);
             Vec::new()
