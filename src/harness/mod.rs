@@ -4,6 +4,7 @@
 
 mod batch;
 mod command;
+mod compaction;
 mod driver;
 mod error;
 mod event;
@@ -29,7 +30,7 @@ pub use event::{
 };
 pub use handle::{Handle, Open, Subscription, Update, Which};
 pub use queue::QueueMode;
-pub use setup::{Model, Models, Names, Setup};
+pub use setup::{Compaction, CompactionSettings, Model, Models, Names, Setup};
 pub use shelf::{Copier, Scope, Shelf};
 pub use snapshot::{RunningCall, Snapshot};
 

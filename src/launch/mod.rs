@@ -14,7 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use harness_tui::config::{self, Config, Live, Paths, Watching};
-use harness_tui::harness::{Command, Handle, HarnessError, Open, QueueMode, Setup, Which, spawn};
+use harness_tui::harness::{
+    Command, Compaction, Handle, HarnessError, Open, QueueMode, Setup, Which, spawn,
+};
 use harness_tui::headless;
 use harness_tui::message::Part;
 use harness_tui::policy::Profile;
@@ -218,6 +220,10 @@ fn start(
             base_delay: seconds(config.retry.base_delay),
             max_delay: seconds(config.retry.max_delay),
         },
+        compaction: {
+            let ground = Arc::clone(ground);
+            Arc::new(move |model: &str| compaction(&ground.live.get().compaction, model))
+        },
         max_turns: cli.max_turns.or(config.default_max_turns).unwrap_or(MAX_TURNS),
         steering: queue_mode(config.steering_mode.as_deref(), "steering_mode", &mut notices),
         follow_up: queue_mode(config.follow_up_mode.as_deref(), "follow_up_mode", &mut notices),
@@ -226,6 +232,17 @@ fn start(
     let mut engines = ground.engines.lock().unwrap_or_else(PoisonError::into_inner);
     engines.push(handle.clone());
     Ok(handle)
+}
+
+/// What the config says for a model.
+fn compaction(config: &config::Compaction, model: &str) -> Compaction {
+    let own = config.models.get(model).copied().unwrap_or_default();
+    Compaction {
+        enabled: config.enabled,
+        reserve_tokens: own.reserve_tokens.unwrap_or(config.reserve_tokens),
+        keep_recent_tokens: own.keep_recent_tokens.unwrap_or(config.keep_recent_tokens),
+        preview: config.preview,
+    }
 }
 
 fn seconds(value: f64) -> Duration {

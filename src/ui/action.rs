@@ -44,6 +44,8 @@ pub enum Action {
     /// A command was answered.
     Answered(Asked, Result<Reply, HarnessError>),
     Highlighted(Highlighted),
+    /// What the tree pane wanted to read was read.
+    Read(crate::ui::tree::Done),
     /// What earlier runs kept: the draft of this session, the stash, the project's prompts.
     Kept {
         draft: String,
@@ -86,6 +88,8 @@ pub enum Asked {
     /// A copy of this session, which is opened next.
     Fork,
     Export,
+    /// A command of the tree pane.
+    Tree(crate::ui::tree::ask::Asked),
     /// Anything else: what was tried, for the message.
     Change(&'static str),
 }
@@ -101,6 +105,8 @@ pub enum Effect {
     Rejoin,
     /// Work on sessions that are not open.
     Shelf(Work),
+    /// Read bodies for the tree pane, beside the loop.
+    Read(crate::ui::tree::Job),
     /// Keep the draft of the session; an empty one is removed.
     SaveDraft {
         session: String,

@@ -36,6 +36,11 @@ impl Loop {
                     update(&mut self.state, action);
                 }
             }
+            Effect::Read(job) => {
+                let Some(view) = self.state.tree.clone() else { return Ok(()) };
+                let work = tokio::task::spawn_blocking(move || job.run(&view));
+                self.answers.push(async move { work.await.ok().map(Action::Read) }.boxed());
+            }
             Effect::SaveDraft { session, text } => {
                 let keep = self.keep.clone();
                 self.write("the draft", move || keep.save_draft(&session, &text));

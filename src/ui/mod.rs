@@ -36,6 +36,7 @@ pub mod terminal_text;
 pub mod theme;
 pub mod tools;
 pub mod transcript;
+pub mod tree;
 pub mod update;
 pub mod view;
 

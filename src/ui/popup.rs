@@ -20,6 +20,8 @@ pub enum Popup {
     },
     /// Leave while a turn runs?
     ConfirmQuit,
+    /// A question of the tree.
+    Tree(crate::ui::tree::Ask),
     Ask {
         what: Question,
         input: LineInput,

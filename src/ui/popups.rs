@@ -118,6 +118,7 @@ pub(super) fn paint(state: &State, popup: &Popup, frame: &mut Frame<'_>) -> Opti
                 .collect();
             Some(list(state, frame, ("actions", "enter · esc"), query, *selected, &rows))
         }
+        Popup::Tree(ask) => crate::ui::panes::tree_ask::paint(state, ask, frame),
         Popup::Search { query, selected, .. } => {
             let found = state.composer.history.search(query.text(), SEARCH_MAX);
             let rows: Vec<(String, String)> =

@@ -124,6 +124,7 @@ impl Work {
 pub enum Focus {
     #[default]
     Composer,
+    Tree,
     Tools,
     Approval,
 }
@@ -133,6 +134,7 @@ pub enum Focus {
 pub enum Tab {
     #[default]
     Conversation,
+    Tree,
     Tools,
 }
 
@@ -197,6 +199,7 @@ pub struct Surface {
     pub compaction: Option<Box<Preview>>,
     /// The text of the message a fork stopped in front of, for when that session is open.
     pub carried: Option<(PathBuf, String)>,
+    pub tree: crate::ui::tree::Pane,
     /// The leader was pressed and its menu shows.
     pub leader: bool,
     pub toast: Option<Toast>,
@@ -266,6 +269,7 @@ impl State {
             self.composer.burst.due(),
             surface.toast.as_ref().map(|toast| toast.until),
             surface.quit_until,
+            surface.tree.armed_until,
             self.approvals.armed_at().filter(|at| *at > self.now),
         ];
         if self.draft.saved != self.composer.revision() {

@@ -57,6 +57,9 @@ fn left(state: &State) -> (String, bool) {
     if state.surface.quit_until.is_some() {
         return ("ctrl+c again to quit".into(), true);
     }
+    if state.surface.tree.armed_until.is_some() {
+        return ("esc again opens the tree".into(), false);
+    }
     if let Some(toast) = &state.surface.toast {
         let spinner = if state.busy() { format!("{} ", spinner(state)) } else { String::new() };
         return (format!("{spinner}{}", toast.text), true);

@@ -5,6 +5,7 @@ mod damage;
 mod facts;
 mod faults;
 mod operations;
+mod pages;
 mod trash;
 mod tree;
 mod two_writers;

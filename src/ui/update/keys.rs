@@ -10,10 +10,13 @@ use crate::ui::keymap::{ActionId, Place};
 use crate::ui::line_input::LineInput;
 use crate::ui::popup::{Popup, Question};
 use crate::ui::state::{Focus, QUIT_AGAIN_MS, State, Tab};
-use crate::ui::update::{clock, decide, overlay, submit};
+use crate::ui::update::{clock, decide, overlay, submit, tree};
 
 /// A key was pressed.
 pub(super) fn key(state: &mut State, chord: Chord) -> Vec<Effect> {
+    if chord.key != Key::Esc {
+        state.surface.tree.armed_until = None;
+    }
     let mut effects = Vec::new();
     if chord.typed().is_none() && chord.key != Key::Enter {
         if state.composer.burst.settle(None) {
@@ -42,6 +45,9 @@ fn route(state: &mut State, chord: Chord) -> Vec<Effect> {
     }
     if state.surface.focus == Focus::Approval {
         return decide::key(state, chord);
+    }
+    if state.surface.focus == Focus::Tree {
+        return tree::key(state, chord);
     }
     if state.surface.focus == Focus::Tools {
         let found = state.keymap.find(Place::Tools, chord);
@@ -129,7 +135,7 @@ pub(super) fn paste(state: &mut State, text: &str) -> Vec<Effect> {
         effects.extend(overlay::paste(state, text));
     } else if let Some(message) = &mut state.approvals.message {
         message.insert(text);
-    } else {
+    } else if !tree::paste(state, text) {
         state.surface.focus = Focus::Composer;
         state.composer.paste(text);
     }
@@ -174,6 +180,7 @@ pub(super) fn perform(state: &mut State, id: ActionId) -> Vec<Effect> {
         ActionId::Suspend => return vec![Effect::Suspend],
         ActionId::Quit => return quit(state),
         ActionId::Abort | ActionId::StopTurn => return abort(state),
+        ActionId::InTree(key) => return tree::perform(state, key),
         _ if state.composer.edit(id) => {}
         _ => return look(state, id),
     }
@@ -198,6 +205,7 @@ fn look(state: &mut State, id: ActionId) -> Vec<Effect> {
         ActionId::Conversation => {
             (state.surface.tab, state.surface.focus) = (Tab::Conversation, Focus::Composer);
         }
+        ActionId::Tree => tree::toggle(state),
         ActionId::Tools => toggle_tools(state),
         ActionId::NextPane => next_pane(state),
         ActionId::NeedsAnswer => focus_card(state),
@@ -305,7 +313,8 @@ fn toggle_tools(state: &mut State) {
 fn next_pane(state: &mut State) {
     let narrow = state.size.0 < crate::ui::layout::MEDIUM;
     match state.surface.focus {
-        Focus::Composer if narrow || state.areas.tools.width > 0 => {
+        Focus::Composer if narrow || state.areas.tree.width > 0 => tree::show(state),
+        Focus::Composer | Focus::Tree if narrow || state.areas.tools.width > 0 => {
             state.surface.focus = Focus::Tools;
             state.surface.tab = Tab::Tools;
         }
@@ -370,11 +379,15 @@ pub(super) fn take_queue(state: &mut State) -> Vec<Effect> {
 fn escape(state: &mut State) -> Vec<Effect> {
     if state.surface.popup.is_some() {
         overlay::close(state);
+    } else if state.surface.focus == Focus::Tree {
+        return tree::escape(state);
     } else if state.surface.focus != Focus::Composer || state.surface.tab != Tab::Conversation {
         state.surface.focus = Focus::Composer;
         state.surface.tab = Tab::Conversation;
     } else if state.busy() {
         return abort(state);
+    } else if state.composer.is_empty() {
+        tree::arm(state);
     }
     Vec::new()
 }

@@ -6,7 +6,7 @@ use crate::ui::chord::{Chord, Key};
 use crate::ui::line_input::LineInput;
 use crate::ui::popup::{Popup, Question, palette_rows};
 use crate::ui::state::State;
-use crate::ui::update::keys;
+use crate::ui::update::{keys, tree_ask};
 use crate::ui::{compaction, forks, sessions};
 
 /// Prompts the history search lists.
@@ -41,6 +41,7 @@ fn paste_line(popup: &mut Popup, text: &str) {
             *selected = 0;
         }
         Popup::Ask { input, .. } => input.insert(text),
+        Popup::Tree(ask) => tree_ask::paste(ask, text),
         _ => {}
     }
 }
@@ -70,6 +71,7 @@ pub(super) fn key(state: &mut State, chord: Chord) -> Vec<Effect> {
     match popup {
         Popup::Help { top } => help(state, top, chord),
         Popup::ConfirmQuit => return confirm(state, chord),
+        Popup::Tree(ask) => return tree_ask::key(state, ask, chord),
         Popup::Palette { query, selected } => return palette(state, query, selected, chord),
         Popup::Ask { what, input } => return ask(state, what, input, chord),
         // Answered above: they keep their place while a key is looked at.

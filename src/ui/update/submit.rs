@@ -198,7 +198,8 @@ pub(super) fn answered(
         }
         (Asked::Change(what), Err(error)) => state.tell(format!("{what}: {error}")),
         (Asked::Change(_), Ok(Reply::Cleared { queued })) => bring_back(state, &queued),
-        (_, Ok(_)) => {}
+        // Those of the tree are answered there.
+        (Asked::Tree(_), _) | (_, Ok(_)) => {}
     }
     Vec::new()
 }
