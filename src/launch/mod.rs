@@ -14,7 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use harness_tui::config::{self, Config, Live, Paths, Watching};
-use harness_tui::harness::{Command, Handle, HarnessError, Open, QueueMode, Setup, Which, spawn};
+use harness_tui::harness::{
+    Command, Compaction, Handle, HarnessError, Open, QueueMode, Setup, Which, spawn,
+};
 use harness_tui::headless;
 use harness_tui::message::Part;
 use harness_tui::policy::Profile;
@@ -120,7 +122,7 @@ pub(crate) async fn run(cli: Cli) -> Result<u8, Stop> {
     // What is wrong with the command line is said before a session is touched.
     chosen_tools(&ground.cli).map_err(|error| Stop::usage(error.message))?;
     prompt::given(&ground).map_err(|error| Stop::usage(error.message))?;
-    let session = session::first(&ground)?;
+    let (session, ask) = session::first(&ground)?;
     let handle = start(&ground, session, notices).map_err(|error| Stop::of_harness(&error))?;
     if let Some(name) = ground.cli.name.clone() {
         let named = handle.send(Command::SetName { name }).await;
@@ -129,7 +131,7 @@ pub(crate) async fn run(cli: Cli) -> Result<u8, Stop> {
     if headless {
         run_headless(&ground, &handle, content).await
     } else {
-        run_screen(&ground, handle, content).await
+        run_screen(&ground, handle, content, ask).await
     }
 }
 
@@ -181,12 +183,11 @@ fn working_dir(cli: &Cli) -> Result<PathBuf, Stop> {
 /// The engine of one session.
 fn start(
     ground: &Arc<Ground>,
-    session: Session,
+    mut session: Session,
     mut notices: Vec<String>,
 ) -> Result<Handle, HarnessError> {
     let config = ground.live.get();
-    let cwd = PathBuf::from(&session.header().cwd);
-    let cwd = if cwd.is_dir() { cwd } else { ground.cwd.clone() };
+    let cwd = session::folder(ground, &mut session, &mut notices);
     let (sources, labels) = prompt::sources(ground, &session, &cwd, &mut notices)?;
     let cli = &ground.cli;
     let default_model = models::default_model(&config, &mut notices);
@@ -222,6 +223,10 @@ fn start(
             base_delay: seconds(config.retry.base_delay),
             max_delay: seconds(config.retry.max_delay),
         },
+        compaction: {
+            let ground = Arc::clone(ground);
+            Arc::new(move |model: &str| compaction(&ground.live.get().compaction, model))
+        },
         max_turns: cli.max_turns.or(config.default_max_turns).unwrap_or(MAX_TURNS),
         steering: queue_mode(config.steering_mode.as_deref(), "steering_mode", &mut notices),
         follow_up: queue_mode(config.follow_up_mode.as_deref(), "follow_up_mode", &mut notices),
@@ -230,6 +235,17 @@ fn start(
     let mut engines = ground.engines.lock().unwrap_or_else(PoisonError::into_inner);
     engines.push(handle.clone());
     Ok(handle)
+}
+
+/// What the config says for a model.
+fn compaction(config: &config::Compaction, model: &str) -> Compaction {
+    let own = config.models.get(model).copied().unwrap_or_default();
+    Compaction {
+        enabled: config.enabled,
+        reserve_tokens: own.reserve_tokens.unwrap_or(config.reserve_tokens),
+        keep_recent_tokens: own.keep_recent_tokens.unwrap_or(config.keep_recent_tokens),
+        preview: config.preview,
+    }
 }
 
 fn seconds(value: f64) -> Duration {
@@ -312,12 +328,31 @@ fn opener(ground: &Arc<Ground>) -> Open {
 }
 
 #[cfg(feature = "tui")]
-async fn run_screen(ground: &Arc<Ground>, handle: Handle, content: Vec<Part>) -> Result<u8, Stop> {
+async fn run_screen(
+    ground: &Arc<Ground>,
+    handle: Handle,
+    content: Vec<Part>,
+    ask: session::Ask,
+) -> Result<u8, Stop> {
+    use harness_tui::harness::Scope;
+    use harness_tui::ui::First;
     let ui = ground.live.get().ui.clone();
     let prompt = harness_tui::message::plain_text(&content);
+    let prompt = (!prompt.trim().is_empty()).then_some(prompt);
+    let (initial_prompt, draft, first) = match ask {
+        session::Ask::Nothing => (prompt, None, First::Conversation),
+        // Nothing is sent before it is known to which session.
+        session::Ask::Which(why) => {
+            let scope = if why.is_some() { Scope::All } else { Scope::Folder };
+            (None, prompt, First::Picker { scope, why })
+        }
+        session::Ask::Folder { path, folder } => {
+            (None, None, First::Missing { path, folder, prompt })
+        }
+    };
     let options = harness_tui::ui::Options {
-        initial_prompt: (!prompt.trim().is_empty()).then_some(prompt),
-        draft: None,
+        initial_prompt,
+        draft,
         state_dir: ground.paths.state.clone(),
         theme: ui.theme.clone(),
         ascii: ui.ascii,
@@ -326,6 +361,8 @@ async fn run_screen(ground: &Arc<Ground>, handle: Handle, content: Vec<Part>) ->
         project: short(&ground.cwd),
         welcome: true,
         sessions: ground.sessions(),
+        shelf: Some(session::shelf(ground)),
+        first,
     };
     let exit = harness_tui::ui::run(options, handle, opener(ground))
         .await
@@ -343,7 +380,12 @@ async fn run_screen(ground: &Arc<Ground>, handle: Handle, content: Vec<Part>) ->
 }
 
 #[cfg(not(feature = "tui"))]
-async fn run_screen(_: &Arc<Ground>, handle: Handle, _: Vec<Part>) -> Result<u8, Stop> {
+async fn run_screen(
+    _: &Arc<Ground>,
+    handle: Handle,
+    _: Vec<Part>,
+    _: session::Ask,
+) -> Result<u8, Stop> {
     handle.close().await;
     Err(Stop::usage("this build has no screen: use -p with a prompt"))
 }

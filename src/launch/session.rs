@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use harness_tui::harness::{ErrorCode, HarnessError, Which};
+use harness_tui::harness::{ErrorCode, HarnessError, Shelf, Which};
 use harness_tui::ports::{Disk, SystemClock};
 use harness_tui::session::{
-    CopyPoint, Durability, Place, Session, SessionView, find_by_prefix, most_recent,
+    CopyPoint, Durability, Flush, Place, Session, SessionView, chosen_folder, find_by_prefix,
+    folder_choice, most_recent,
 };
 
 use super::{Ground, Stop};
@@ -21,25 +22,85 @@ fn place(ground: &Ground) -> Place {
     Place { files: Arc::new(Disk), clock: Arc::new(SystemClock), root, durability }
 }
 
-/// The session the command line asks for.
-pub(super) fn first(ground: &Ground) -> Result<Session, Stop> {
+/// What a screen asks before it goes on.
+#[derive(Debug)]
+pub(super) enum Ask {
+    Nothing,
+    /// Which session? Why it is asked, if that is not plain.
+    Which(Option<String>),
+    /// Where does this session work on, now that its folder is gone?
+    Folder {
+        path: PathBuf,
+        folder: PathBuf,
+    },
+}
+
+/// The session the command line asks for. What only a person can answer is left to the screen, which
+/// begins with a new session that is on no disk yet.
+pub(super) fn first(ground: &Ground) -> Result<(Session, Ask), Stop> {
     let cli = &ground.cli;
+    let failed = |error: HarnessError| Stop::failed(error.message);
+    let new = || Session::create(place(ground), &ground.cwd);
     if cli.no_session {
-        return Ok(Session::in_memory(Arc::new(SystemClock), &ground.cwd));
+        return Ok((Session::in_memory(Arc::new(SystemClock), &ground.cwd), Ask::Nothing));
+    }
+    if cli.resume {
+        if ground.headless {
+            let text = "--resume shows a list and needs a terminal; --continue or --session ID name a session";
+            return Err(Stop::usage(text));
+        }
+        return Ok((new(), Ask::Which(None)));
     }
     if cli.resume_last {
-        return which(ground, Which::Recent).map_err(|error| Stop::failed(error.message));
+        return match which(ground, Which::Recent) {
+            Ok(session) => Ok((session, Ask::Nothing)),
+            Err(error) if ground.headless || error.code != ErrorCode::InvalidState => {
+                Err(failed(error))
+            }
+            Err(_none) => {
+                let why = "there is no session of this folder yet; these are of other folders";
+                Ok((new(), Ask::Which(Some(why.to_owned()))))
+            }
+        };
     }
     if let Some(wanted) = &cli.fork {
-        return fork(ground, wanted);
+        return fork(ground, wanted).map(|session| (session, Ask::Nothing));
     }
-    match &cli.session {
-        None => Ok(Session::create(place(ground), &ground.cwd)),
-        Some(wanted) => {
-            let path = find(&place(ground), &ground.cwd, wanted)?;
-            open(ground, &path).map_err(|error| Stop::failed(error.message))
-        }
+    let Some(wanted) = &cli.session else { return Ok((new(), Ask::Nothing)) };
+    let path = find(&place(ground), &ground.cwd, wanted)?;
+    if !ground.headless
+        && let Some(folder) = shelf(ground).missing_folder(&path)
+    {
+        return Ok((new(), Ask::Folder { path, folder }));
     }
+    open(ground, &path).map(|session| (session, Ask::Nothing)).map_err(failed)
+}
+
+/// The sessions that are not open.
+pub(super) fn shelf(ground: &Ground) -> Shelf {
+    Shelf::new(place(ground), ground.paths.trash(), ground.cwd.clone())
+}
+
+/// The folder a session works in: the one it began in, else one that was chosen for it, else the
+/// current one, which is then written down as chosen and said.
+pub(super) fn folder(ground: &Ground, session: &mut Session, notices: &mut Vec<String>) -> PathBuf {
+    let own = PathBuf::from(&session.header().cwd);
+    if own.is_dir() {
+        return own;
+    }
+    let here = ground.cwd.clone();
+    let Some(path) = session.path().filter(|path| path.exists()) else { return here };
+    if let Some(chosen) = chosen_folder(&Disk, path).filter(|chosen| chosen.is_dir()) {
+        return chosen;
+    }
+    let gone = format!("the folder {} of this session is gone", own.display());
+    notices.push(format!("{gone}; from now on it works in {}", here.display()));
+    if session.holder().is_none()
+        && let Err(error) = session.append(vec![folder_choice(&here)], Flush::Sync)
+    {
+        notices.push(format!("that could not be written down: {error}"));
+    }
+    here
 }
 
 /// The whole tree of a session, copied into this folder and opened there.
@@ -61,10 +122,13 @@ pub(super) fn which(ground: &Ground, which: Which) -> Result<Session, HarnessErr
             let place = place(ground);
             match most_recent(&*place.files, &place.root, &ground.cwd) {
                 Some(path) => open(ground, &path),
-                None => Err(error_of(&format!(
-                    "there is no session for {} yet: start one without --continue",
-                    ground.cwd.display()
-                ))),
+                None => Err(HarnessError::new(
+                    ErrorCode::InvalidState,
+                    format!(
+                        "there is no session of {} yet: start one without --continue, or see harness-tui sessions list --all",
+                        ground.cwd.display()
+                    ),
+                )),
             }
         }
     }

@@ -12,6 +12,8 @@ use crate::message::{Message, SessionId, TurnId, Usage};
 
 /// The `customType` of every record here.
 pub const TURN: &str = "harness-tui.turn";
+/// The `customType` of what was only told to the person.
+pub const NOTICE: &str = "harness-tui.notice";
 /// The version of the data we write.
 const VERSION: u64 = 1;
 
@@ -116,6 +118,28 @@ pub enum Record {
     },
 }
 
+/// The records that are found without reading all others: what a turn begins and ends with, and what
+/// waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Landmark {
+    Started,
+    Finished,
+    Queued,
+    Dequeued,
+}
+
+impl Landmark {
+    pub(super) fn of(event: &str) -> Option<Self> {
+        Some(match event {
+            "started" => Self::Started,
+            "finished" => Self::Finished,
+            "queued" => Self::Queued,
+            "dequeued" => Self::Dequeued,
+            _ => return None,
+        })
+    }
+}
+
 /// One call of a [`Record::Call`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StartedCall {
@@ -149,6 +173,12 @@ pub struct Owner {
     /// The boot's id; empty where the system does not tell.
     #[serde(default)]
     pub boot: String,
+}
+
+/// A notice to keep: shown, never sent.
+pub fn notice(kind: &str, text: &str) -> Body {
+    let data = serde_json::json!({"v": VERSION, "kind": kind, "text": text});
+    Body::Custom { custom_type: NOTICE.to_owned(), data: Some(data) }
 }
 
 impl Record {

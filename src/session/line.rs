@@ -13,6 +13,7 @@ use std::borrow::Cow;
 use serde::de::{IgnoredAny, MapAccess};
 
 use super::index::{Kind, Spent};
+use super::journal::{self, Landmark};
 use lenient::{FromAny, Lenient};
 pub(super) use said::{Called, Said};
 
@@ -35,6 +36,8 @@ pub(super) struct Shape<'a> {
     pub(super) said: Said,
     /// What a summary or a usage entry cost.
     spent: Option<Spent>,
+    /// The `event` of a custom entry's data.
+    event: Option<Cow<'a, str>>,
 }
 
 impl<'a> Shape<'a> {
@@ -76,6 +79,12 @@ impl<'a> Shape<'a> {
             Kind::Compaction | Kind::BranchSummary | Kind::Usage => self.spent,
             _ => None,
         }
+    }
+
+    /// What a record of a turn says, when it is one that must be found again.
+    pub(super) fn landmark(&self) -> Option<Landmark> {
+        let event = self.event.as_deref().filter(|_| self.kind() == Kind::Custom)?;
+        Landmark::of(event).filter(|_| self.custom_type.as_deref() == Some(journal::TURN))
     }
 
     /// The words a tree shows. For a `custom` entry exactly its custom type.
@@ -136,6 +145,10 @@ impl<'de> FromAny<'de> for Shape<'de> {
                     let Lenient(content) = map.next_value::<Lenient<said::Content>>()?;
                     shape.words = content.map(|content| Cow::Owned(content.text));
                 }
+                "data" => {
+                    shape.event =
+                        map.next_value::<Lenient<Data<'_>>>()?.0.and_then(|data| data.event)
+                }
                 "usage" => {
                     let Lenient(usage) = map.next_value::<Lenient<usage::Usage>>()?;
                     shape.spent = usage.and_then(|usage| usage.spent());
@@ -147,5 +160,24 @@ impl<'de> FromAny<'de> for Shape<'de> {
             }
         }
         Ok(Some(shape))
+    }
+}
+
+/// The data of a custom entry.
+struct Data<'a> {
+    event: Option<Cow<'a, str>>,
+}
+
+impl<'de> FromAny<'de> for Data<'de> {
+    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Option<Self>, A::Error> {
+        let mut data = Self { event: None };
+        while let Some(Lenient(key)) = map.next_key::<Lenient<Cow<'de, str>>>()? {
+            if key.as_deref() == Some("event") {
+                data.event = map.next_value::<Lenient<_>>()?.0;
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(Some(data))
     }
 }

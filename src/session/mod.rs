@@ -21,6 +21,7 @@ mod lock;
 mod migrate;
 mod name;
 mod new_file;
+mod page;
 mod parse;
 mod path;
 mod reader;
@@ -37,8 +38,8 @@ pub mod view;
 mod write;
 
 pub use catalog::{
-    Hit, Listed, Progress, Query, Quote, Searched, Tier, find_by_prefix, list, most_recent,
-    preview, scan, search,
+    Hit, Listed, Progress, Query, Quote, SETTINGS, Searched, Tier, chosen_folder, find_by_prefix,
+    folder_choice, list, look, most_recent, preview, scan, search,
 };
 pub use context::build as build_context;
 pub use copy::{Copied, CopyPoint};
@@ -50,6 +51,7 @@ pub use index::{Index, Kind, Marks, Node, Position, Role, Spent};
 pub use live::Session;
 pub use name::{check_id, folder_name, path_text};
 pub use new_file::NewFile;
+pub use page::{Page, Stretch};
 pub use reader::Reader;
 pub use redact::Redactor;
 pub use repair::{Repaired, repair};

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::called::Calls;
 use super::index::{Index, Kind, Marks, Node, Position, Role};
+use super::journal::Landmark;
 use super::line::Shape;
 use super::parse;
 use super::reader::Reader;
@@ -48,6 +49,8 @@ pub(super) struct Tree {
     pub(super) name: Option<String>,
     /// Physical lines so far, the header included.
     pub(super) lines: u64,
+    /// Records of turns that are looked for, in file order.
+    pub(super) landmarks: Vec<(Position, Landmark)>,
     /// For the previews of tool results.
     calls: Calls,
     /// What was wrong, since the last time it was told.
@@ -155,6 +158,7 @@ impl Tree {
         if is_message {
             self.calls.add(position, std::mem::take(&mut shape.said.calls));
         }
+        self.landmarks.extend(shape.landmark().map(|landmark| (position, landmark)));
         self.note(&shape, kind);
         self.leaf = match kind {
             Kind::LeafMarker if recovered => self.leaf,

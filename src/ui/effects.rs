@@ -30,10 +30,16 @@ impl Loop {
                     .push(async move { Some(Action::Answered(asked, answer.await)) }.boxed());
             }
             Effect::Open(which) => self.open_other(which).await?,
+            Effect::Shelf(work) => self.desk.begin(work)?,
             Effect::Rejoin => {
                 for action in self.rejoin().await {
                     update(&mut self.state, action);
                 }
+            }
+            Effect::Read(job) => {
+                let Some(view) = self.state.tree.clone() else { return Ok(()) };
+                let work = tokio::task::spawn_blocking(move || job.run(&view));
+                self.answers.push(async move { work.await.ok().map(Action::Read) }.boxed());
             }
             Effect::SaveDraft { session, text } => {
                 let keep = self.keep.clone();

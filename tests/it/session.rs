@@ -10,6 +10,7 @@ mod facts;
 mod faults;
 mod interop;
 mod operations;
+mod pages;
 mod trash;
 mod tree;
 mod two_writers;

@@ -3,14 +3,19 @@
 //! Meaning lives in `turn`; here is only how. Everything that takes time runs as a task of its own
 //! and answers through one inbox, so a command is never kept waiting by a stream or a tool.
 
+mod compact;
 mod copies;
 mod inbox;
+mod job;
+mod measure;
+mod navigate;
 mod perform;
 mod prepare;
 mod request;
 mod run_tool;
 mod settings;
 mod start;
+mod totals;
 mod view;
 
 use std::collections::{BTreeMap, HashSet};
@@ -19,7 +24,7 @@ use std::sync::Arc;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::message::{Message, ThinkingLevel, ToolResultMessage, ToolSpec, Usage};
+use crate::message::{EntryId, Message, ThinkingLevel, ToolResultMessage, ToolSpec, Usage};
 use crate::policy::{Decision, Profile};
 use crate::session::{Body, Session, TreeView};
 use crate::tools::FileTracker;
@@ -64,6 +69,8 @@ struct Driver {
     /// Entries of setters called while a turn runs; written at the next save point.
     settings: Vec<Body>,
     partial: PartialFile,
+    /// The summary under way.
+    work: Option<job::Work>,
     record: RunRecord,
     idle_waiters: Vec<oneshot::Sender<()>>,
     /// A failed write cut a turn off in the file; it is settled before anything new begins.
@@ -82,6 +89,10 @@ struct RunRecord {
     answer_open: bool,
     totals: Usage,
     context_tokens: u64,
+    /// Nobody has counted `context_tokens`.
+    estimated: bool,
+    /// The compaction that was stored last.
+    compacted: Option<EntryId>,
 }
 
 impl Driver {
@@ -127,10 +138,7 @@ impl Driver {
             Letter::Command(Command::Export { format, to }, answer) => {
                 self.export(format, to, answer);
             }
-            Letter::Command(command, answer) => {
-                let reply = self.command(command);
-                let _ = answer.send(reply);
-            }
+            Letter::Command(command, answer) => self.long_command(command, answer),
             Letter::Snapshot(answer) => {
                 let _ = answer.send(self.snapshot());
             }
@@ -178,12 +186,12 @@ impl Driver {
             Command::SetThinkingLevel { level } => self.set_thinking(level),
             Command::SetApprovalProfile { profile } => self.set_profile(profile),
             Command::SetName { name } => self.set_name(&name),
-            Command::SetLabel { .. }
-            | Command::Navigate { .. }
+            Command::StoreCompaction { draft } => self.store_draft(*draft),
+            Command::SetLabel { target, label } => self.set_label(&target, label.as_deref()),
+            Command::Navigate { .. }
             | Command::Merge { .. }
             | Command::Compact { .. }
             | Command::DraftCompaction { .. }
-            | Command::StoreCompaction { .. }
             | Command::ReportContext
             | Command::Fork { .. }
             | Command::Export { .. } => {

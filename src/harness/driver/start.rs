@@ -6,13 +6,13 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::message::{AssistantMessage, Message, StopReason, ThinkingLevel, TurnId};
-use crate::session::journal::{self, Record};
-use crate::session::{Body, Entry, Flush, Kind, Node, Position, Session};
-use crate::text::tokens;
+use crate::message::{AssistantMessage, StopReason, ThinkingLevel, TurnId};
+use crate::session::journal::{Landmark, Record};
+use crate::session::{Flush, Position, Session};
 use crate::tools::FileTracker;
 
-use super::{Driver, INBOX, RunRecord, channels};
+use super::totals::totals;
+use super::{Driver, INBOX, channels};
 use crate::harness::partial::PartialFile;
 use crate::harness::queue::Queue;
 use crate::harness::recovery::{self, Past, Unfinished};
@@ -26,11 +26,10 @@ use crate::harness::{ErrorCode, Handle, HarnessError, Phase};
 /// When no model can be used, or the session cannot be read.
 pub fn spawn(mut setup: Setup) -> Result<Handle, HarnessError> {
     let mut notices = std::mem::take(&mut setup.notices);
-    let context = setup.session.context().map_err(|error| session_error(&error))?;
-    let model = choose_model(&setup, context.model.as_ref(), &mut notices)?;
-    let thinking = setup.thinking.or(context.thinking_level).unwrap_or(ThinkingLevel::Off);
-    let branch = setup.session.branch().map_err(|error| session_error(&error))?;
-    let past = past(&setup.session, &branch)?;
+    let settings = setup.session.settings().map_err(|error| session_error(&error))?;
+    let model = choose_model(&setup, settings.model.as_ref(), &mut notices)?;
+    let thinking = setup.thinking.or(settings.thinking_level).unwrap_or(ThinkingLevel::Off);
+    let past = past(&setup.session)?;
     let specs = setup.tools.iter().map(|tool| tool.spec()).collect();
     let (handle, letters, tree) = channels(setup.session.tree());
     let (inbox, reports) = mpsc::channel(INBOX);
@@ -45,7 +44,7 @@ pub fn spawn(mut setup: Setup) -> Result<Handle, HarnessError> {
         files: Arc::new(FileTracker::default()),
         events: handle.events.clone(),
         tree,
-        record: totals(&branch),
+        record: totals(&setup.session.tree()),
         setup,
         machine,
         specs,
@@ -60,6 +59,7 @@ pub fn spawn(mut setup: Setup) -> Result<Handle, HarnessError> {
         pending: Vec::new(),
         settings: Vec::new(),
         partial,
+        work: None,
         idle_waiters: Vec::new(),
         unsettled: false,
         notices: Vec::new(),
@@ -91,33 +91,79 @@ fn session_error(error: &crate::session::SessionError) -> HarnessError {
     HarnessError::new(ErrorCode::Session, error.to_string())
 }
 
-/// What the branch says about the past; a turn that ended on another branch is not unfinished.
-fn past(session: &Session, branch: &[Arc<Entry>]) -> Result<Past, HarnessError> {
-    let mut past = recovery::fold(branch, session.id());
+/// What the path says about the past. Only what can matter is read: what waits, and the last turn
+/// when it has no end. A turn that ended on another branch is not unfinished.
+fn past(session: &Session) -> Result<Past, HarnessError> {
+    let tree = session.tree();
+    let path = tree.index().path(tree.leaf);
+    let on_path = |position: &Position| path.binary_search(position).is_ok();
+    let landmarks = session.landmarks().iter().filter(|(position, _)| on_path(position));
+    let landmarks: Vec<(Position, Landmark)> = landmarks.copied().collect();
+    let start = landmarks.iter().rfind(|(_, landmark)| *landmark == Landmark::Started);
+    let start = start.map_or(Position::MAX, |(position, _)| *position);
+    let matters = |(position, landmark): &&(Position, Landmark)| {
+        *position >= start || matches!(landmark, Landmark::Queued | Landmark::Dequeued)
+    };
+    let mut wanted: Vec<Position> =
+        landmarks.iter().filter(matters).map(|(position, _)| *position).collect();
+    let fold = |wanted: &[Position]| {
+        let entries = tree.reader.entries(wanted).map_err(|error| session_error(&error))?;
+        Ok(recovery::fold(&entries, session.id()))
+    };
+    let mut past: Past = fold(&wanted)?;
+    if past.unfinished.is_some() {
+        wanted.retain(|position| *position < start);
+        wanted.extend(path.iter().filter(|position| **position >= start));
+        past = fold(&wanted)?;
+    }
     if let Some(open) = &past.unfinished
         && ended_elsewhere(session, &open.turn)?
     {
         past.unfinished = None;
     }
+    if !past.queue.is_empty() {
+        let gone = gone_elsewhere(session)?;
+        past.queue.retain(|item| !gone.contains(&item.id));
+    }
     Ok(past)
+}
+
+/// Queued messages that were delivered or taken back, on whatever branch.
+fn gone_elsewhere(session: &Session) -> Result<HashSet<String>, HarnessError> {
+    let mut gone = HashSet::new();
+    each_record(session, Landmark::Dequeued, &mut |record| {
+        if let Record::Dequeued { id } = record {
+            gone.insert(id);
+        }
+        false
+    })?;
+    Ok(gone)
 }
 
 /// Whether the end of a turn stands on another branch: somebody walked back into the middle of it,
 /// and nothing may be added to it any more.
 fn ended_elsewhere(session: &Session, turn: &TurnId) -> Result<bool, HarnessError> {
-    /// Records read at once, the newest first: the end is most often near.
+    each_record(
+        session,
+        Landmark::Finished,
+        &mut |record| matches!(record, Record::Finished { turn: ended, .. } if ended == *turn),
+    )
+}
+
+/// Shows every record of that kind in the file, the newest chunk first, until one was looked for.
+fn each_record(
+    session: &Session,
+    kind: Landmark,
+    found: &mut dyn FnMut(Record) -> bool,
+) -> Result<bool, HarnessError> {
+    /// Records read at once: what is looked for is most often near the end.
     const CHUNK: usize = 1000;
     let reader = session.reader();
-    let is_record = |node: &Node| node.kind == Kind::Custom && *node.preview == *journal::TURN;
-    let records: Vec<Position> = (0..)
-        .zip(reader.index().iter())
-        .filter(|(_, node)| is_record(node))
-        .map(|(position, _)| position)
-        .collect();
-    for chunk in records.rchunks(CHUNK) {
+    let ends = session.landmarks().iter().filter(|(_, landmark)| *landmark == kind);
+    let ends: Vec<Position> = ends.map(|(position, _)| *position).collect();
+    for chunk in ends.rchunks(CHUNK) {
         let entries = reader.entries(chunk).map_err(|error| session_error(&error))?;
-        let ends = |entry: &Arc<Entry>| matches!(Record::of(entry), Some(Record::Finished { turn: ended, .. }) if ended == *turn);
-        if entries.iter().any(ends) {
+        if entries.iter().filter_map(|entry| Record::of(entry)).any(&mut *found) {
             return Ok(true);
         }
     }
@@ -145,35 +191,13 @@ fn choose_model(
     (setup.models)(&setup.default_model)
 }
 
-/// The sums of the whole branch, and the size of the context after the last counted answer.
-fn totals(branch: &[Arc<Entry>]) -> RunRecord {
-    let mut record = RunRecord::default();
-    for entry in branch {
-        match &entry.body {
-            Body::Message { message, .. } => {
-                record.context_tokens += tokens::of_message(message);
-                if let Message::Assistant(answer) = message {
-                    record.totals.add(&answer.usage);
-                    if answer.usage.context_tokens() > 0 {
-                        record.context_tokens = answer.usage.context_tokens();
-                    }
-                }
-            }
-            Body::Compaction { summary, .. } => record.context_tokens = tokens::of_text(summary),
-            _ => {}
-        }
-    }
-    record
-}
-
 impl Driver {
     /// After a failed write: ends in the file what the write cut off, as soon as the disk allows it.
     pub(super) fn settle_cut_turn(&mut self) -> Result<(), HarnessError> {
         if !self.unsettled || self.machine.phase() != Phase::Idle {
             return Ok(());
         }
-        let branch = self.session().branch().map_err(|error| session_error(&error))?;
-        let past = past(&self.setup.session, &branch)?;
+        let past = past(&self.setup.session)?;
         if let Some(unfinished) = past.unfinished {
             self.settle(unfinished)?;
         }

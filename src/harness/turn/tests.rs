@@ -124,6 +124,19 @@ fn word(effect: &Effect) -> String {
         Effect::Remember { .. } => "REMEMBER".into(),
         Effect::EndStep => "END_STEP".into(),
         Effect::EndRun => "END_RUN".into(),
+        Effect::CancelJob => "CANCEL_JOB".into(),
+        Effect::Send { request } => format!("SEND{request}"),
+        Effect::Fold { job, .. } => format!("FOLD{job}"),
+        Effect::EndFold { error, aborted, .. } => {
+            let how = if *aborted {
+                "aborted"
+            } else if error.is_some() {
+                "failed"
+            } else {
+                "ok"
+            };
+            format!("fold_end({how})")
+        }
     }
 }
 

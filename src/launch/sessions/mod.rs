@@ -6,6 +6,7 @@
 mod check;
 mod copies;
 mod label;
+mod shelf;
 mod show;
 mod tree;
 
@@ -29,11 +30,15 @@ const HELD: u8 = 75;
 pub(super) fn run(cli: &Cli, sessions: &Sessions) -> Result<u8, Stop> {
     let desk = Desk::new(cli, sessions.json)?;
     match &sessions.command {
-        SessionsCommand::List { .. }
-        | SessionsCommand::Rename { .. }
-        | SessionsCommand::Rm { .. }
-        | SessionsCommand::Restore { .. }
-        | SessionsCommand::Purge { .. } => Err(Stop::failed("this cannot be done yet")),
+        SessionsCommand::List { all, trash, search } => {
+            shelf::print_list(cli, (*all, *trash), search.as_deref(), sessions.json)
+        }
+        SessionsCommand::Rename { session, name } => shelf::rename(cli, session, name),
+        SessionsCommand::Rm { sessions: ids } => shelf::remove(cli, ids, sessions.json),
+        SessionsCommand::Restore { session } => shelf::restore(cli, session, sessions.json),
+        SessionsCommand::Purge { older_than, yes } => {
+            shelf::purge(cli, *older_than, *yes, sessions.json)
+        }
         SessionsCommand::Show { session } => show::show(&desk, session),
         SessionsCommand::Tree { session } => tree::tree(&desk, session),
         SessionsCommand::Stats { session } => show::stats(&desk, session),

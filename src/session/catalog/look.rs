@@ -49,6 +49,11 @@ pub(in crate::session) fn header(files: &dyn FileSystem, path: &Path) -> Option<
     None
 }
 
+/// What a list shows of the session at `path`; its ends are read. `None` when it is no session.
+pub fn look(files: &dyn FileSystem, path: &Path) -> Option<Listed> {
+    glance(files, path, header(files, path)?)
+}
+
 /// What the whole file tells.
 pub(super) fn whole(files: &dyn FileSystem, path: &Path, header: Header) -> Option<Listed> {
     let mut told = Told::default();

@@ -4,12 +4,15 @@
 //! is cached, written or trusted over the files: the folder a session lies in says nothing, its
 //! header's `cwd` does.
 
+mod folder;
 mod look;
 mod preview;
 mod query;
 mod scan;
 mod search;
 
+pub use folder::{SETTINGS, chosen_folder, folder_choice};
+pub use look::look;
 pub use preview::{Quote, preview};
 pub use query::{Query, Tier};
 pub use scan::{Progress, scan};

@@ -3,6 +3,7 @@
 //! Texts are searched as people read them, not as JSON has them; lines that cannot match are passed
 //! over undecoded.
 
+use std::borrow::Borrow;
 use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,9 +37,9 @@ pub struct Searched {
 /// Searches the content of these sessions, in their order, and tells what it finds every few files.
 /// A term that the row itself holds counts as found; a row that holds all of them is no hit here.
 /// `stop` ends it early.
-pub fn search(
+pub fn search<L: Borrow<Listed> + Sync>(
     files: &dyn FileSystem,
-    sessions: &[Listed],
+    sessions: &[L],
     query: &Query,
     stop: &AtomicBool,
     each: &mut dyn FnMut(Searched),
@@ -48,7 +49,7 @@ pub fn search(
         return each(Searched { hits: Vec::new(), done: total, total });
     }
     let mut done = 0;
-    in_parallel(sessions, stop, |listed| look(files, listed, query, stop), &mut |found| {
+    in_parallel(sessions, stop, |listed| look(files, listed.borrow(), query, stop), &mut |found| {
         done += found.len();
         each(Searched { hits: found.into_iter().flatten().collect(), done, total });
     });

@@ -6,7 +6,7 @@ use crate::harness::{Event, Phase, Snapshot, TurnStatus};
 use crate::session::TreeView;
 use crate::ui::action::Effect;
 use crate::ui::state::{Focus, SessionFacts, State, Tokens, Work};
-use crate::ui::update::submit;
+use crate::ui::update::{submit, tree_ask};
 
 /// Takes over the state of an engine.
 pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
@@ -15,7 +15,7 @@ pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
         state.returned.clear();
         state.draft.saved = state.composer.revision();
     }
-    state.tree = Some(snapshot.tree);
+    tree_ask::joined(state, snapshot.tree, other);
     state.transcript.load(&snapshot.branch);
     state.transcript.resume_partial(&snapshot.partial);
     state.transcript.resume_running(&snapshot.running);
@@ -47,6 +47,11 @@ pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
         stored: !snapshot.branch.is_empty(),
         untouched: state.transcript.is_empty(),
     };
+    if let Some((_, text)) =
+        state.surface.carried.take_if(|(path, _)| state.session.path.as_ref() == Some(path))
+    {
+        state.composer.put_before(&text);
+    }
     for text in snapshot.notices {
         state.transcript.apply(&Event::Notice { text });
     }
@@ -61,12 +66,14 @@ pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
     if state.surface.focus == Focus::Approval {
         state.surface.focus = Focus::Composer;
     }
+    tree_ask::carried(state, other);
     Vec::new()
 }
 
 /// The tree has grown.
 pub(super) fn tree(state: &mut State, tree: TreeView) {
-    state.tree = Some(tree);
+    state.dirty |= state.surface.tree.open;
+    tree_ask::joined(state, tree, false);
 }
 
 /// An event. Marks the state dirty only when something visible changed.
@@ -80,6 +87,9 @@ pub(super) fn event(state: &mut State, event: &Arc<Event>) -> Vec<Effect> {
     let mut effects = Vec::new();
     if matches!(**event, Event::SessionTree { .. }) {
         effects.push(Effect::Rejoin);
+    }
+    if matches!(**event, Event::Settled) {
+        effects.extend(tree_ask::settled(state));
     }
     if calls_back && !state.terminal_focused {
         effects.push(Effect::Bell);

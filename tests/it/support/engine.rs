@@ -8,11 +8,12 @@ use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use harness_tui::harness::{
-    Command, Event, Handle, HarnessError, Model, QueueMode, Reply, Setup, Subscription, Update,
-    spawn,
+    Command, Compaction, Event, Handle, HarnessError, Model, QueueMode, Reply, Setup, Subscription,
+    Update, spawn,
 };
 use harness_tui::message::{
     Access, AssistantMessage, Delta, Message, Part, StopReason, ToolCall, ToolOutcome, ToolSpec,
+    Usage,
 };
 use harness_tui::policy::Profile;
 use harness_tui::ports::{Clock, FileSystem, FixedClock, MemoryFs};
@@ -33,6 +34,10 @@ pub(crate) enum Step {
     /// Tool name and arguments.
     Call(Vec<(&'static str, Value)>),
     Fail(ProviderError),
+    /// Says this and reports that many tokens in the context.
+    Count(&'static str, u64),
+    /// Says this and is cut off at the output limit.
+    Cut(&'static str),
     /// Streams this much and then nothing, until it is cancelled.
     Hang(&'static str),
     /// Streams this much and ends without saying how.
@@ -44,7 +49,7 @@ pub(crate) enum Step {
 /// Plays its steps, then says "done". Every request is checked and kept.
 #[derive(Debug, Default)]
 pub(crate) struct Player {
-    steps: Mutex<VecDeque<Step>>,
+    pub(crate) steps: Mutex<VecDeque<Step>>,
     pub(crate) requests: Mutex<Vec<Request>>,
 }
 
@@ -67,6 +72,23 @@ impl Player {
             }))
         };
         match step {
+            Step::Cut(said) => {
+                let mut events = text(said);
+                events.push(end(vec![Part::text(said)], StopReason::Length));
+                events
+            }
+            Step::Count(said, total) => {
+                let mut events = text(said);
+                events.push(StreamEvent::Finished(Box::new(AssistantMessage {
+                    content: vec![Part::text(said)],
+                    api: "test".into(),
+                    provider: "test".into(),
+                    model: "m".into(),
+                    usage: Usage { input: total, total_tokens: total, ..Usage::default() },
+                    ..AssistantMessage::default()
+                })));
+                events
+            }
             Step::Say(said) => {
                 let mut events = text(said);
                 events.push(end(vec![Part::text(said)], StopReason::Stop));
@@ -185,6 +207,9 @@ pub(crate) struct Bench {
     pub(crate) unattended: bool,
     pub(crate) max_turns: u32,
     pub(crate) state: tempfile::TempDir,
+    /// Tokens of every model; `small` has a tenth.
+    pub(crate) window: u64,
+    pub(crate) compaction: Compaction,
 }
 
 impl Bench {
@@ -205,6 +230,8 @@ impl Bench {
             unattended: false,
             max_turns: 0,
             state: tempfile::tempdir().unwrap(),
+            window: 100_000,
+            compaction: Compaction::default(),
         }
     }
 
@@ -231,13 +258,14 @@ impl Bench {
 
     pub(crate) fn engine_of(&self, session: Session) -> Engine {
         let player = Arc::clone(&self.player);
+        let (window, compaction) = (self.window, self.compaction);
         let setup = Setup {
             session,
             models: Arc::new(move |reference: &str| {
                 let (provider, id) = reference.split_once('/').unwrap_or(("test", reference));
                 Ok(Model {
                     provider: Arc::clone(&player) as Arc<dyn Provider>,
-                    spec: spec(provider, id),
+                    spec: spec(provider, id, window),
                 })
             }),
             model: None,
@@ -254,6 +282,7 @@ impl Bench {
             hidden_env: Arc::new(|| Arc::from([])),
             timeouts: Timeouts::default(),
             retry: RetryPolicy::default(),
+            compaction: Arc::new(move |_| compaction),
             max_turns: self.max_turns,
             steering: QueueMode::OneAtATime,
             follow_up: QueueMode::OneAtATime,
@@ -265,11 +294,11 @@ impl Bench {
     }
 }
 
-fn spec(provider: &str, id: &str) -> ModelSpec {
+fn spec(provider: &str, id: &str, window: u64) -> ModelSpec {
     ModelSpec {
         provider: provider.into(),
         id: id.into(),
-        context_window: 100_000,
+        context_window: if id == "small" { window / 10 } else { window },
         max_output: 1000,
         reasoning: false,
         images: false,
