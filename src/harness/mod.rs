@@ -15,13 +15,14 @@ mod partial;
 mod queue;
 mod recovery;
 mod setup;
+mod shelf;
 mod snapshot;
 mod turn;
 
 pub use command::{
     Command, CompactionDraft, ContextPart, ContextReport, ExportFormat, ForkPoint, Reply, Summary,
 };
-pub use driver::spawn;
+pub use driver::{spawn, spawn_after};
 pub use error::{ErrorCode, HarnessError};
 pub use event::{
     CallKey, CompactionReason, Event, Failure, HeldCall, Phase, QueueKind, Queued, TurnStatus,
@@ -30,4 +31,8 @@ pub use event::{
 pub use handle::{Handle, Open, Subscription, Update, Which};
 pub use queue::QueueMode;
 pub use setup::{Compaction, CompactionSettings, Model, Models, Names, Setup};
+pub use shelf::{Copier, Scope, Shelf};
 pub use snapshot::{RunningCall, Snapshot};
+
+// What a shelf gives; front ends know it from here.
+pub use crate::session::{Hit, Listed, Progress, Query, Quote, Searched, Tier};

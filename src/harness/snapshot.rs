@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{CallKey, HeldCall, Phase, Queued};
 use crate::message::{Part, SessionId, ThinkingLevel, TurnId};
 use crate::policy::Profile;
-use crate::session::{Entry, TreeView};
+use crate::session::{Entry, Position, TreeView};
 
 /// The state of an engine at one moment, for a reader that joins or has missed events.
 #[derive(Debug, Clone)]
@@ -17,8 +17,11 @@ pub struct Snapshot {
     pub cwd: PathBuf,
     /// Who holds the session instead of us, when it is read-only.
     pub read_only: Option<String>,
-    /// The end of the active path, root first; what is older is read through `tree`.
+    /// The end of the active path, root first, as far as a conversation shows it; what is older is
+    /// read through `tree`.
     pub branch: Vec<Arc<Entry>>,
+    /// Where the path goes on above `branch`; `None` when `branch` is all of it.
+    pub older: Option<Position>,
     pub tree: TreeView,
     pub phase: Phase,
     pub turn: Option<TurnId>,

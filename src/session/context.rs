@@ -198,30 +198,10 @@ pub(super) fn wanted(
 ) -> Result<Vec<Position>, SessionError> {
     let start = first_told(index, path, load)?;
     let (before, told) = path.split_at_checked(start).unwrap_or((path, &[]));
-    let mut wanted: Vec<Position> = Vec::new();
-    let mut missing = vec![
-        Setting::Model,
-        Setting::Answer,
-        Setting::Thinking,
-        Setting::ForeignTools,
-        Setting::Tools,
-    ];
-    for position in before.iter().rev() {
-        if missing.is_empty() {
-            break;
-        }
-        if let Some(at) = missing.iter().position(|setting| setting.is_at(index, *position)) {
-            // An answer that names no model settles nothing: look on for one that does.
-            let entry = load(*position)?;
-            let mut probe = Context::default();
-            settle(&mut probe, &entry);
-            if probe != Context::default() {
-                missing.swap_remove(at);
-                wanted.push(*position);
-            }
-        }
+    let mut wanted = Vec::new();
+    for (position, _) in settling(index, before.iter().rev().copied(), load)? {
+        wanted.push(position);
     }
-    wanted.reverse();
     let tells = |position: &&Position| {
         index.node(**position).is_some_and(|node| match node.kind {
             Kind::Custom => *node.preview == *TOOLS_RECORD,
@@ -238,6 +218,53 @@ pub(super) fn wanted(
     wanted.extend(told.iter().take(1));
     wanted.extend(told.iter().skip(1).filter(tells));
     Ok(wanted)
+}
+
+/// The settings of the path to `leaf`, without its messages.
+pub(super) fn settings(
+    index: &Index,
+    leaf: Option<Position>,
+    load: &mut dyn FnMut(Position) -> Result<Arc<Entry>, SessionError>,
+) -> Result<Context, SessionError> {
+    let parent = |position: &Position| index.node(*position).and_then(|node| node.parent);
+    let mut context = Context::default();
+    for (_, entry) in settling(index, std::iter::successors(leaf, parent), load)? {
+        settle(&mut context, &entry);
+    }
+    Ok(context)
+}
+
+/// The entries that settle the settings of a path given leaf first; they come root first.
+fn settling(
+    index: &Index,
+    upwards: impl Iterator<Item = Position>,
+    load: &mut dyn FnMut(Position) -> Result<Arc<Entry>, SessionError>,
+) -> Result<Vec<(Position, Arc<Entry>)>, SessionError> {
+    let mut found = Vec::new();
+    let mut missing = vec![
+        Setting::Model,
+        Setting::Answer,
+        Setting::Thinking,
+        Setting::ForeignTools,
+        Setting::Tools,
+    ];
+    for position in upwards {
+        if missing.is_empty() {
+            break;
+        }
+        if let Some(at) = missing.iter().position(|setting| setting.is_at(index, position)) {
+            // An answer that names no model settles nothing: look on for one that does.
+            let entry = load(position)?;
+            let mut probe = Context::default();
+            settle(&mut probe, &entry);
+            if probe != Context::default() {
+                missing.swap_remove(at);
+                found.push((position, entry));
+            }
+        }
+    }
+    found.reverse();
+    Ok(found)
 }
 
 /// Where on the path the first entry stands that is still told.

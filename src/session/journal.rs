@@ -118,6 +118,28 @@ pub enum Record {
     },
 }
 
+/// The records that are found without reading all others: what a turn begins and ends with, and what
+/// waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Landmark {
+    Started,
+    Finished,
+    Queued,
+    Dequeued,
+}
+
+impl Landmark {
+    pub(super) fn of(event: &str) -> Option<Self> {
+        Some(match event {
+            "started" => Self::Started,
+            "finished" => Self::Finished,
+            "queued" => Self::Queued,
+            "dequeued" => Self::Dequeued,
+            _ => return None,
+        })
+    }
+}
+
 /// One call of a [`Record::Call`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StartedCall {

@@ -4,13 +4,18 @@
 //! ever built. Any JSON object gives a shape, however odd its fields: a field of the wrong type
 //! counts as absent, and it is a matter for whoever reads the body.
 
+mod lenient;
+mod said;
+mod usage;
+
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::de::{IgnoredAny, MapAccess};
 
-use super::index::{Kind, Role};
+use super::index::{Kind, Role, Spent};
+use super::journal::{self, Landmark};
+use lenient::{FromAny, Lenient};
+pub(super) use said::{Called, Said};
 
 /// Longest preview in characters: one row of a wide tree.
 pub(super) const PREVIEW_CHARS: usize = 120;
@@ -29,15 +34,10 @@ pub(super) struct Shape<'a> {
     /// `label` of a label, `name` of a session info, `summary`, or the words of a setting.
     pub(super) words: Option<Cow<'a, str>>,
     pub(super) said: Said,
-}
-
-/// The look at a message.
-#[derive(Debug, Default)]
-pub(super) struct Said {
-    pub(super) role: Option<Role>,
-    pub(super) preview: String,
-    /// Unix milliseconds.
-    pub(super) timestamp: Option<i64>,
+    /// What a summary or a usage entry cost.
+    spent: Option<Spent>,
+    /// The `event` of a custom entry's data.
+    event: Option<Cow<'a, str>>,
 }
 
 impl<'a> Shape<'a> {
@@ -66,10 +66,30 @@ impl<'a> Shape<'a> {
         }
     }
 
+    /// Who speaks, when it is a message.
+    pub(super) fn role(&self) -> Option<Role> {
+        self.said.role.filter(|_| self.kind() == Kind::Message)
+    }
+
     /// Unix milliseconds: the message's own time, else the entry's; 0 when neither says.
     pub(super) fn time_ms(&self) -> i64 {
         let entry_time = || self.timestamp.as_deref().and_then(super::name::parse_iso);
         self.said.timestamp.or_else(entry_time).unwrap_or_default()
+    }
+
+    /// What the entry cost; `None` where nothing was spent.
+    pub(super) fn spent(&self) -> Option<Spent> {
+        match self.kind() {
+            Kind::Message => self.said.spent,
+            Kind::Compaction | Kind::BranchSummary | Kind::Usage => self.spent,
+            _ => None,
+        }
+    }
+
+    /// What a record of a turn says, when it is one that must be found again.
+    pub(super) fn landmark(&self) -> Option<Landmark> {
+        let event = self.event.as_deref().filter(|_| self.kind() == Kind::Custom)?;
+        Landmark::of(event).filter(|_| self.custom_type.as_deref() == Some(journal::TURN))
     }
 
     /// The words a tree shows. For a `custom` entry exactly its custom type.
@@ -112,83 +132,6 @@ pub(super) fn one_line(text: &str) -> String {
     out
 }
 
-/// A value of the wanted type, or nothing when it is of another type.
-struct Lenient<T>(Option<T>);
-
-/// Takes any JSON value and keeps what it can use.
-struct Any<T>(std::marker::PhantomData<T>);
-
-/// What a [`Lenient`] value can be made from; everything not overridden gives nothing.
-trait FromAny<'de>: Sized {
-    fn from_text(_: Cow<'de, str>) -> Option<Self> {
-        None
-    }
-    fn from_number(_: i64) -> Option<Self> {
-        None
-    }
-    fn from_list<A: SeqAccess<'de>>(mut list: A) -> Result<Option<Self>, A::Error> {
-        while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(None)
-    }
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Option<Self>, A::Error> {
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(None)
-    }
-}
-
-impl<'de, T: FromAny<'de>> Deserialize<'de> for Lenient<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Any(std::marker::PhantomData)).map(Self)
-    }
-}
-
-impl<'de, T: FromAny<'de>> Visitor<'de> for Any<T> {
-    type Value = Option<T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any value")
-    }
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-    fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
-        Ok(T::from_number(number))
-    }
-    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
-        Ok(i64::try_from(number).ok().and_then(T::from_number))
-    }
-    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(T::from_text(Cow::Owned(text.to_owned())))
-    }
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(T::from_text(Cow::Borrowed(text)))
-    }
-    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
-        T::from_list(list)
-    }
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        T::from_map(map)
-    }
-}
-
-impl<'de> FromAny<'de> for Cow<'de, str> {
-    fn from_text(text: Self) -> Option<Self> {
-        Some(text)
-    }
-}
-
-impl FromAny<'_> for i64 {
-    fn from_number(number: i64) -> Option<Self> {
-        Some(number)
-    }
-}
-
 impl<'de> FromAny<'de> for Shape<'de> {
     fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Option<Self>, A::Error> {
         let mut shape = Self::default();
@@ -204,8 +147,16 @@ impl<'de> FromAny<'de> for Shape<'de> {
                     shape.words = map.next_value::<Lenient<_>>()?.0;
                 }
                 "content" => {
-                    let Lenient(words) = map.next_value::<Lenient<Words>>()?;
-                    shape.words = words.map(|words| Cow::Owned(words.0));
+                    let Lenient(content) = map.next_value::<Lenient<said::Content>>()?;
+                    shape.words = content.map(|content| Cow::Owned(content.text));
+                }
+                "data" => {
+                    shape.event =
+                        map.next_value::<Lenient<Data<'_>>>()?.0.and_then(|data| data.event)
+                }
+                "usage" => {
+                    let Lenient(usage) = map.next_value::<Lenient<usage::Usage>>()?;
+                    shape.spent = usage.and_then(|usage| usage.spent());
                 }
                 "message" => {
                     shape.said = map.next_value::<Lenient<Said>>()?.0.unwrap_or_default();
@@ -217,79 +168,21 @@ impl<'de> FromAny<'de> for Shape<'de> {
     }
 }
 
-impl<'de> FromAny<'de> for Said {
+/// The data of a custom entry.
+struct Data<'a> {
+    event: Option<Cow<'a, str>>,
+}
+
+impl<'de> FromAny<'de> for Data<'de> {
     fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Option<Self>, A::Error> {
-        let mut said = Self::default();
-        let mut command = None;
+        let mut data = Self { event: None };
         while let Some(Lenient(key)) = map.next_key::<Lenient<Cow<'de, str>>>()? {
-            match key.as_deref().unwrap_or_default() {
-                "role" => {
-                    let Lenient(role) = map.next_value::<Lenient<Cow<'de, str>>>()?;
-                    said.role = role.map(|role| Role::of(&role));
-                }
-                "content" => {
-                    let Lenient(words) = map.next_value::<Lenient<Words>>()?;
-                    said.preview = words.unwrap_or_default().0;
-                }
-                "command" => command = map.next_value::<Lenient<Cow<'de, str>>>()?.0,
-                "timestamp" => said.timestamp = map.next_value::<Lenient<i64>>()?.0,
-                _ => drop(map.next_value::<IgnoredAny>()?),
+            if key.as_deref() == Some("event") {
+                data.event = map.next_value::<Lenient<_>>()?.0;
+            } else {
+                map.next_value::<IgnoredAny>()?;
             }
         }
-        if let Some(command) = command {
-            said.preview = one_line(&command);
-        }
-        Ok(Some(said))
-    }
-}
-
-/// The first words of a content: its first text that is not blank, else the names of its calls.
-#[derive(Default)]
-struct Words(String);
-
-/// One block of a content.
-struct Block {
-    text: String,
-    name: String,
-}
-
-impl<'de> FromAny<'de> for Words {
-    fn from_text(text: Cow<'de, str>) -> Option<Self> {
-        Some(Self(one_line(&text)))
-    }
-
-    fn from_list<A: SeqAccess<'de>>(mut list: A) -> Result<Option<Self>, A::Error> {
-        let mut text = String::new();
-        let mut names = String::new();
-        while let Some(Lenient(block)) = list.next_element::<Lenient<Block>>()? {
-            let Some(block) = block else { continue };
-            if text.is_empty() {
-                text = block.text;
-            }
-            if !block.name.is_empty() && names.len() < PREVIEW_CHARS {
-                names.push_str(if names.is_empty() { "" } else { ", " });
-                names.push_str(&block.name);
-            }
-        }
-        Ok(Some(Self(if text.is_empty() { names } else { text })))
-    }
-}
-
-impl<'de> FromAny<'de> for Block {
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Option<Self>, A::Error> {
-        let mut block = Self { text: String::new(), name: String::new() };
-        while let Some(Lenient(key)) = map.next_key::<Lenient<Cow<'de, str>>>()? {
-            let slot = match key.as_deref().unwrap_or_default() {
-                "text" => &mut block.text,
-                "name" => &mut block.name,
-                _ => {
-                    map.next_value::<IgnoredAny>()?;
-                    continue;
-                }
-            };
-            let Lenient(text) = map.next_value::<Lenient<Cow<'de, str>>>()?;
-            *slot = one_line(text.as_deref().unwrap_or_default());
-        }
-        Ok(Some(block))
+        Ok(Some(data))
     }
 }

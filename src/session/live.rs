@@ -8,13 +8,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 
+use super::index::Position;
+use super::journal::Landmark;
 use super::load::{self, Tail};
 use super::path::ActivePath;
-use super::reader::Reader;
+use super::reader::{Reader, read_one};
 use super::store::{Access, Store};
 use super::tree::{Labels, Tree, TreeView};
 use super::{
-    Context, Durability, Entry, Header, Index, Notice, Place, SessionError, lock, migrate, name,
+    Context, Durability, Entry, Header, Index, Notice, Place, SessionError, context, lock, migrate,
+    name,
 };
 use crate::message::{EntryId, SessionId};
 use crate::ports::{Clock, FileSystem, MemoryFs};
@@ -260,6 +263,23 @@ impl Session {
             leaf: self.tree.leaf,
             labels: Arc::clone(&self.tree.labels),
         }
+    }
+
+    /// The records of turns that begin, end and wait, in file order, of all branches.
+    pub fn landmarks(&self) -> &[(Position, Landmark)] {
+        &self.tree.landmarks
+    }
+
+    /// Model, thinking level and tools of the leaf: its context without the messages. Reads a few
+    /// entries, however long the path is.
+    ///
+    /// # Errors
+    /// What stopped the reading.
+    pub fn settings(&self) -> Result<Context, SessionError> {
+        let source = self.store.source();
+        context::settings(&self.tree.index, self.tree.leaf, &mut |position| {
+            read_one(&self.tree.index, &source, position)
+        })
     }
 
     /// The entry with that id, read on demand.

@@ -78,7 +78,7 @@ impl Source {
         }
     }
 
-    fn changed(&self) -> SessionError {
+    pub(super) fn changed(&self) -> SessionError {
         let (Self::Draft { path, .. } | Self::File { path, .. }) = self;
         SessionError::Changed { path: path.clone() }
     }

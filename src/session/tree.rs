@@ -4,12 +4,15 @@
 //! append is by construction the state after opening the file again.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::index::{Index, Kind, Marks, Node, Position};
+use super::called::Calls;
+use super::index::{Index, Kind, Marks, Node, Position, Role};
+use super::journal::Landmark;
 use super::line::Shape;
 use super::parse;
-use super::reader::Reader;
+use super::reader::{Reader, Source};
 use crate::message::EntryId;
 
 /// How many bad lines a notice names.
@@ -26,6 +29,15 @@ pub struct TreeView {
     /// The logical leaf, never a marker; `None` before the first entry.
     pub leaf: Option<Position>,
     pub labels: Arc<Labels>,
+}
+
+impl Default for TreeView {
+    /// The tree of a session that is not open yet.
+    fn default() -> Self {
+        let source = Source::Draft { bytes: Arc::default(), path: PathBuf::new() };
+        let reader = Reader { index: Index::default(), source };
+        Self { reader, leaf: None, labels: Arc::default() }
+    }
 }
 
 impl TreeView {
@@ -47,6 +59,10 @@ pub(super) struct Tree {
     pub(super) name: Option<String>,
     /// Physical lines so far, the header included.
     pub(super) lines: u64,
+    /// Records of turns that are looked for, in file order.
+    pub(super) landmarks: Vec<(Position, Landmark)>,
+    /// For the previews of tool results.
+    calls: Calls,
     /// What was wrong, since the last time it was told.
     trouble: Trouble,
 }
@@ -101,7 +117,7 @@ impl Tree {
         let len = u32::try_from(line.len());
         match (shape, len) {
             (Some(shape), Ok(len)) if shape.kind.as_deref() != Some("session") => {
-                self.take_shape(&shape, offset, len);
+                self.take_shape(shape, offset, len);
             }
             _ => self.trouble.bad.add(self.lines),
         }
@@ -118,7 +134,7 @@ impl Tree {
         self.lines += 1;
     }
 
-    fn take_shape(&mut self, shape: &Shape<'_>, offset: u64, len: u32) {
+    fn take_shape(&mut self, mut shape: Shape<'_>, offset: u64, len: u32) {
         let Some(id) = shape.id.as_deref().filter(|id| !id.is_empty()) else {
             self.trouble.bad.add(self.lines);
             return;
@@ -128,18 +144,19 @@ impl Tree {
         let parent = parent_id.as_ref().and_then(|parent| self.index.position(parent));
         let recovered = parent_id.is_some() && parent.is_none();
         let kind = shape.kind();
+        let is_message = kind == Kind::Message;
         let node = Node {
             id,
             parent,
             recovered,
             kind,
-            role: if kind == Kind::Message { shape.said.role } else { None },
+            role: shape.role(),
             offset,
             len,
-            preview: shape.preview().into(),
+            preview: self.preview(&shape, kind, parent),
             time_ms: shape.time_ms(),
-            marks: Marks::default(),
-            spent: None,
+            marks: if is_message { shape.said.marks } else { Marks::default() },
+            spent: shape.spent().map(Box::new),
         };
         let Some(position) = self.index.push(node) else {
             self.trouble.twice.add(self.lines);
@@ -148,7 +165,11 @@ impl Tree {
         if recovered {
             self.trouble.orphans.add(self.lines);
         }
-        self.note(shape, kind);
+        if is_message {
+            self.calls.add(position, std::mem::take(&mut shape.said.calls));
+        }
+        self.landmarks.extend(shape.landmark().map(|landmark| (position, landmark)));
+        self.note(&shape, kind);
         self.leaf = match kind {
             Kind::LeafMarker if recovered => self.leaf,
             Kind::LeafMarker => self.index.above_markers(parent),
@@ -161,6 +182,17 @@ impl Tree {
             },
             _ => Some(position),
         };
+    }
+
+    /// What a tree shows of an entry: of a tool result what was called.
+    fn preview(&self, shape: &Shape<'_>, kind: Kind, parent: Option<Position>) -> Arc<str> {
+        let said = &shape.said;
+        if kind != Kind::Message || said.role != Some(Role::ToolResult) {
+            return shape.preview().into();
+        }
+        let call = said.answers.as_deref();
+        let called = call.and_then(|id| self.calls.words(&self.index, parent, id));
+        called.or(said.tool.as_deref()).unwrap_or(&said.preview).into()
     }
 
     /// Labels and names belong to the session, not to a branch: the last in the file wins.

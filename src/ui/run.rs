@@ -14,14 +14,19 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use tokio::time::Instant;
 
-use crate::harness::{Event, Handle, Open, Snapshot, Subscription, Update};
+use crate::harness::{
+    Event, Handle, HarnessError, Open, Scope, Shelf, Snapshot, Subscription, Update,
+};
 use crate::message::EntryId;
 use crate::ports::{Clock, Disk, SystemClock};
+use crate::session::Tail;
 use crate::text::sanitize::one_line;
 use crate::ui::action::{Action, Effect};
 use crate::ui::input::{Reader, bursts};
 use crate::ui::keep::Keep;
 use crate::ui::layout::measure;
+use crate::ui::popup::Popup;
+use crate::ui::sessions::Desk;
 use crate::ui::signals::{Signals, Told, watch_over};
 use crate::ui::state::{Look, State};
 use crate::ui::terminal::Screen;
@@ -62,6 +67,22 @@ pub struct Options {
     pub welcome: bool,
     /// Where sessions are found by their id.
     pub sessions: PathBuf,
+    /// The sessions that are not open.
+    pub shelf: Option<Shelf>,
+    /// What the screen shows first.
+    pub first: First,
+}
+
+/// What the screen shows first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum First {
+    #[default]
+    Conversation,
+    /// The session picker, with a line that says why.
+    Picker { scope: Scope, why: Option<String> },
+    /// The question where this session works on, because its folder is gone. The prompt waits in
+    /// the composer of that session.
+    Missing { path: PathBuf, folder: PathBuf, prompt: Option<String> },
 }
 
 /// How the screen ended.
@@ -72,6 +93,8 @@ pub struct Exit {
     /// 0, or 128 and the number of the signal.
     pub code: i32,
     pub last_answer: Option<String>,
+    /// Why the session could not be opened.
+    pub failed: Option<HarnessError>,
 }
 
 /// Everything the loop holds beside the state.
@@ -84,6 +107,8 @@ pub(super) struct Loop {
     pub(super) events: Subscription,
     pub(super) open: Open,
     pub(super) keep: Keep,
+    /// Work on sessions that are not open.
+    pub(super) desk: Desk,
     /// `None` while the terminal is lent to another program.
     pub(super) input: Option<EventStream>,
     reader: Reader,
@@ -92,6 +117,11 @@ pub(super) struct Loop {
     /// The last write of a kept file; the next one waits for it, so none overtakes another.
     pub(super) writing: Option<tokio::task::JoinHandle<()>>,
     pub(super) exit: Option<i32>,
+    /// The session before the one that is being opened.
+    pub(super) before: Option<Handle>,
+    /// Sessions that are being closed.
+    pub(super) closing: Vec<tokio::task::JoinHandle<()>>,
+    pub(super) failed: Option<HarnessError>,
     title: String,
 }
 
@@ -126,17 +156,21 @@ pub async fn run(options: Options, handle: Handle, open: Open) -> anyhow::Result
         events,
         open,
         keep: Keep::new(Arc::new(Disk), options.state_dir.clone(), options.project.clone()),
+        desk: Desk::new(options.shelf.clone()),
         input: Some(EventStream::new()),
         reader: Reader::default(),
         answers: FuturesUnordered::new(),
         writing: None,
         exit: None,
+        before: None,
+        closing: Vec::new(),
+        failed: None,
         title: String::new(),
     };
     looped.start(&options).await?;
     looped.turn(&mut signals).await;
     watch.abort();
-    let Loop { state, screen, handle, keep, input, writing, .. } = looped;
+    let Loop { state, screen, handle, keep, input, writing, before, closing, failed, .. } = looped;
     drop(input);
     drop(screen);
     if let Some(writing) = writing {
@@ -144,12 +178,22 @@ pub async fn run(options: Options, handle: Handle, open: Open) -> anyhow::Result
     }
     // The debounce may not have come round; what is in the composer now is what must come back.
     let _ = keep.save_draft(&state.draft_key(), &state.composer.text());
-    handle.close().await;
+    if let Some(before) = before {
+        before.close().await;
+    }
+    for closing in closing {
+        let _ = closing.await;
+    }
+    // What is only being opened has nothing to lose, and leaving must not wait for it.
+    if !state.session.opening {
+        handle.close().await;
+    }
     let hint = resume_hint(&state, &options.sessions);
     Ok(Exit {
         resume_hint: hint,
         code: signals.code.unwrap_or(0),
         last_answer: state.transcript.last_answer(),
+        failed,
     })
 }
 
@@ -168,17 +212,49 @@ impl Loop {
     async fn start(&mut self, options: &Options) -> anyhow::Result<()> {
         let (columns, rows) = self.screen.size()?;
         self.apply([Action::Resize(columns, rows)]).await;
-        let joined = self.rejoin().await;
-        self.apply(joined).await;
+        match self.handle.take_tail() {
+            Some(tail) => self.await_opening(tail),
+            None => {
+                let joined = self.rejoin().await;
+                self.apply(joined).await;
+            }
+        }
         self.load_kept();
         if let Some(draft) = &options.draft {
             self.state.composer.put_before(draft);
         }
+        self.show_first(&options.first).await;
         if let Some(prompt) = &options.initial_prompt {
             let effects = crate::ui::update::send_now(&mut self.state, prompt);
             self.perform(effects).await;
         }
         Ok(())
+    }
+
+    async fn show_first(&mut self, first: &First) {
+        match first {
+            First::Conversation => {}
+            First::Picker { scope, why } => {
+                let effects = crate::ui::sessions::open(&mut self.state, *scope);
+                self.perform(effects).await;
+                if let Some(why) = why {
+                    self.state.tell(why.as_str());
+                }
+            }
+            First::Missing { path, folder, prompt } => {
+                let (path, folder) = (path.clone(), folder.clone());
+                self.state.surface.carried = prompt.clone().map(|text| (path.clone(), text));
+                self.state.surface.popup = Some(Popup::Missing { path, folder });
+            }
+        }
+    }
+
+    /// Shows the end of a session that is being opened, and hears when it is.
+    pub(super) fn await_opening(&mut self, tail: Tail) {
+        let (handle, id) = (self.handle.clone(), tail.header.id.clone());
+        update(&mut self.state, Action::Opening(Box::new(tail)));
+        let opened = async move { Some(Action::Opened(id, handle.opened().await)) };
+        self.answers.push(opened.boxed());
     }
 
     /// Brings back what earlier runs kept for the session that is open now.
@@ -240,6 +316,7 @@ impl Loop {
                 Some(answer) = self.answers.next(), if !self.answers.is_empty() => {
                     answer.into_iter().collect()
                 }
+                news = self.desk.next() => vec![news],
                 () = tokio::time::sleep_until(wake.unwrap_or(next_frame)), if wake.is_some() => {
                     Vec::new()
                 }
@@ -275,6 +352,14 @@ impl Loop {
         for job in self.state.transcript.take_jobs() {
             let work = tokio::task::spawn_blocking(move || job.run());
             self.answers.push(async move { work.await.ok().map(Action::Highlighted) }.boxed());
+        }
+        if let Some(tree) = &self.state.tree
+            && let Some(job) = self.state.transcript.take_page_job()
+        {
+            let reader = tree.reader.clone();
+            let work = tokio::task::spawn_blocking(move || job.run(&reader));
+            let paged = async move { work.await.ok().map(|paged| Action::Paged(Box::new(paged))) };
+            self.answers.push(paged.boxed());
         }
         let title = match &self.state.session.name {
             Some(name) => format!("{name} · harness-tui"),
@@ -393,7 +478,7 @@ impl Loop {
 
 /// Whether the snapshot already shows what the event tells.
 fn covers(snapshot: &Snapshot, event: &Event) -> bool {
-    let known = |id: &EntryId| snapshot.branch.iter().rev().any(|entry| entry.id == *id);
+    let known = |id: &EntryId| snapshot.tree.index().position(id).is_some();
     match event {
         Event::MessageEnd { entry, .. } => known(entry),
         Event::EntryAppended { entry } => known(&entry.id),

@@ -8,10 +8,12 @@ use crate::message::{ThinkingLevel, TurnId};
 use crate::policy::Profile;
 use crate::session::TreeView;
 use crate::ui::approval::Approvals;
+use crate::ui::compaction::Preview;
 use crate::ui::composer::Composer;
 use crate::ui::keymap::Keymap;
 use crate::ui::layout::Areas;
 use crate::ui::popup::Popup;
+use crate::ui::sessions::Picker;
 use crate::ui::theme::Theme;
 use crate::ui::tools::Tools;
 use crate::ui::transcript::Transcript;
@@ -53,6 +55,8 @@ pub struct SessionFacts {
     pub thinking: ThinkingLevel,
     pub profile: Profile,
     pub tokens: Tokens,
+    /// It is being opened: its end is shown, and commands wait.
+    pub opening: bool,
     /// It has entries, so it can be found again.
     pub stored: bool,
     /// Nothing has been said or shown since an empty session was joined.
@@ -122,6 +126,7 @@ impl Work {
 pub enum Focus {
     #[default]
     Composer,
+    Tree,
     Tools,
     Approval,
 }
@@ -131,6 +136,7 @@ pub enum Focus {
 pub enum Tab {
     #[default]
     Conversation,
+    Tree,
     Tools,
 }
 
@@ -189,6 +195,13 @@ pub struct Surface {
     pub focus: Focus,
     pub tab: Tab,
     pub popup: Option<Popup>,
+    /// The session picker, while [`Popup::Sessions`] is open.
+    pub picker: Option<Box<Picker>>,
+    /// The preview of a compaction, while [`Popup::Compaction`] is open.
+    pub compaction: Option<Box<Preview>>,
+    /// The text of the message a fork stopped in front of, for when that session is open.
+    pub carried: Option<(PathBuf, String)>,
+    pub tree: crate::ui::tree::Pane,
     /// The leader was pressed and its menu shows.
     pub leader: bool,
     pub toast: Option<Toast>,
@@ -258,6 +271,7 @@ impl State {
             self.composer.burst.due(),
             surface.toast.as_ref().map(|toast| toast.until),
             surface.quit_until,
+            surface.tree.armed_until,
             self.approvals.armed_at().filter(|at| *at > self.now),
         ];
         if self.draft.saved != self.composer.revision() {

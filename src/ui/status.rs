@@ -57,6 +57,9 @@ fn left(state: &State) -> (String, bool) {
     if state.surface.quit_until.is_some() {
         return ("ctrl+c again to quit".into(), true);
     }
+    if state.surface.tree.armed_until.is_some() {
+        return ("esc again opens the tree".into(), false);
+    }
     if let Some(toast) = &state.surface.toast {
         let spinner = if state.busy() { format!("{} ", spinner(state)) } else { String::new() };
         return (format!("{spinner}{}", toast.text), true);
@@ -69,6 +72,10 @@ fn left(state: &State) -> (String, bool) {
     let since = elapsed(state.now.saturating_sub(work.since));
     if state.approvals.open() > 0 {
         return (format!("held {since}{step}"), true);
+    }
+    if state.session.opening {
+        let waits = if state.work.sent > 0 { "opening… your prompt waits" } else { "opening…" };
+        return (waits.into(), false);
     }
     if !state.busy() {
         let failed = if work.failed { "failed: /retry asks again" } else { "" };
@@ -139,7 +146,8 @@ fn share(tokens: &Tokens) -> String {
     if tokens.window == 0 || tokens.context == 0 {
         return String::new();
     }
-    format!("ctx {}%", tokens.context.saturating_mul(100) / tokens.window)
+    let mark = if tokens.estimated { "~" } else { "" };
+    format!("ctx {mark}{}%", tokens.context.saturating_mul(100) / tokens.window)
 }
 
 /// 950, 8.4k, 84k, 1.2M.

@@ -6,6 +6,7 @@
 use serde_json::{Value, json};
 
 use super::Driver;
+use super::totals::totals;
 use crate::harness::compaction::branch::{self, Walk};
 use crate::harness::{ErrorCode, Event, HarnessError, Reply, Summary};
 use crate::message::{EntryId, Message, ThinkingLevel, Usage, plain_text};
@@ -272,9 +273,7 @@ impl Driver {
 
     /// What follows the branch after a move: model, thinking level, and the counts.
     fn arrive(&mut self) {
-        if let Ok(branch) = self.session().branch() {
-            self.record = super::start::totals(&branch);
-        }
+        self.record = totals(&self.setup.session.tree());
         self.count_context();
         let Ok(context) = self.session().context() else { return };
         if let Some((provider, id)) = &context.model {

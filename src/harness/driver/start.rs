@@ -1,18 +1,20 @@
 //! Opening an engine: choose the model, settle what a crash left, then serve.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use tokio::sync::mpsc;
+use tokio::sync::{broadcast, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::message::{AssistantMessage, Message, StopReason, ThinkingLevel, TurnId};
-use crate::session::journal::{self, Record};
-use crate::session::{Body, Entry, Flush, Kind, Node, Position, Session};
-use crate::text::tokens;
+use crate::message::{AssistantMessage, StopReason, ThinkingLevel, TurnId};
+use crate::session::journal::{Landmark, Record};
+use crate::session::{Flush, Position, Session, Tail, TreeView};
 use crate::tools::FileTracker;
 
-use super::{Driver, INBOX, RunRecord, channels};
+use super::inbox::Inside;
+use super::totals::totals;
+use super::{Driver, INBOX};
+use crate::harness::handle::Letter;
 use crate::harness::partial::PartialFile;
 use crate::harness::queue::Queue;
 use crate::harness::recovery::{self, Past, Unfinished};
@@ -20,19 +22,75 @@ use crate::harness::setup::{Model, Setup};
 use crate::harness::turn::{Limits, Machine};
 use crate::harness::{ErrorCode, Handle, HarnessError, Phase};
 
+/// Commands that may wait before a sender has to.
+const MAILBOX: usize = 64;
+/// Events a reader may lag behind before it loses the oldest and has to join again.
+const EVENTS: usize = 4096;
+
+/// The engine's ends of the channels of a [`Handle`].
+struct Ends {
+    letters: mpsc::Receiver<Letter>,
+    tree: watch::Sender<TreeView>,
+    opened: watch::Sender<Option<Result<(), HarnessError>>>,
+}
+
+fn channels(tail: Option<Tail>) -> (Handle, Ends) {
+    let (letters, mailbox) = mpsc::channel(MAILBOX);
+    let (events, _) = broadcast::channel(EVENTS);
+    let (publish, tree) = watch::channel(TreeView::default());
+    let (tell, opened) = watch::channel(None);
+    let handle = Handle { letters, events, tree, opened, tail: Arc::new(Mutex::new(tail)) };
+    (handle, Ends { letters: mailbox, tree: publish, opened: tell })
+}
+
 /// Starts the engine of a session in a task of its own.
 ///
 /// # Errors
 /// When no model can be used, or the session cannot be read.
-pub fn spawn(mut setup: Setup) -> Result<Handle, HarnessError> {
+pub fn spawn(setup: Setup) -> Result<Handle, HarnessError> {
+    let (handle, ends) = channels(None);
+    let (driver, reports) = begin(setup, &handle, ends.tree)?;
+    ends.opened.send_replace(Some(Ok(())));
+    tokio::spawn(driver.serve(ends.letters, reports));
+    Ok(handle)
+}
+
+/// Starts the engine of a session that is still being opened. Commands wait until it is; when it
+/// cannot be opened, [`Handle::opened`] says why and the engine is closed.
+pub fn spawn_after(
+    tail: Option<Tail>,
+    setup: impl Future<Output = Result<Setup, HarnessError>> + Send + 'static,
+) -> Handle {
+    let (handle, ends) = channels(tail);
+    let engine = handle.clone();
+    tokio::spawn(async move {
+        match setup.await.and_then(|setup| begin(setup, &engine, ends.tree)) {
+            Ok((driver, reports)) => {
+                ends.opened.send_replace(Some(Ok(())));
+                // The engine ends when nobody holds a handle any more.
+                drop(engine);
+                driver.serve(ends.letters, reports).await;
+            }
+            Err(error) => {
+                ends.opened.send_replace(Some(Err(error)));
+            }
+        }
+    });
+    handle
+}
+
+/// Everything that is done before the first command.
+fn begin(
+    mut setup: Setup,
+    handle: &Handle,
+    tree: watch::Sender<TreeView>,
+) -> Result<(Driver, mpsc::Receiver<Inside>), HarnessError> {
     let mut notices = std::mem::take(&mut setup.notices);
-    let context = setup.session.context().map_err(|error| session_error(&error))?;
-    let model = choose_model(&setup, context.model.as_ref(), &mut notices)?;
-    let thinking = setup.thinking.or(context.thinking_level).unwrap_or(ThinkingLevel::Off);
-    let branch = setup.session.branch().map_err(|error| session_error(&error))?;
-    let past = past(&setup.session, &branch)?;
+    let settings = setup.session.settings().map_err(|error| session_error(&error))?;
+    let model = choose_model(&setup, settings.model.as_ref(), &mut notices)?;
+    let thinking = setup.thinking.or(settings.thinking_level).unwrap_or(ThinkingLevel::Off);
+    let past = past(&setup.session)?;
     let specs = setup.tools.iter().map(|tool| tool.spec()).collect();
-    let (handle, letters, tree) = channels(setup.session.tree());
     let (inbox, reports) = mpsc::channel(INBOX);
     let limits = Limits { max_turns: setup.max_turns, retry: setup.retry };
     let mut queue = Queue::restore(past.queue);
@@ -45,7 +103,7 @@ pub fn spawn(mut setup: Setup) -> Result<Handle, HarnessError> {
         files: Arc::new(FileTracker::default()),
         events: handle.events.clone(),
         tree,
-        record: totals(&branch),
+        record: totals(&setup.session.tree()),
         setup,
         machine,
         specs,
@@ -84,17 +142,38 @@ pub fn spawn(mut setup: Setup) -> Result<Handle, HarnessError> {
     notices.extend(driver.session().take_notices().into_iter().map(|notice| notice.text));
     driver.notices = notices;
     driver.publish_tree();
-    tokio::spawn(driver.serve(letters, reports));
-    Ok(handle)
+    Ok((driver, reports))
 }
 
 fn session_error(error: &crate::session::SessionError) -> HarnessError {
     HarnessError::new(ErrorCode::Session, error.to_string())
 }
 
-/// What the branch says about the past; a turn that ended on another branch is not unfinished.
-fn past(session: &Session, branch: &[Arc<Entry>]) -> Result<Past, HarnessError> {
-    let mut past = recovery::fold(branch, session.id());
+/// What the path says about the past. Only what can matter is read: what waits, and the last turn
+/// when it has no end. A turn that ended on another branch is not unfinished.
+fn past(session: &Session) -> Result<Past, HarnessError> {
+    let tree = session.tree();
+    let path = tree.index().path(tree.leaf);
+    let on_path = |position: &Position| path.binary_search(position).is_ok();
+    let landmarks = session.landmarks().iter().filter(|(position, _)| on_path(position));
+    let landmarks: Vec<(Position, Landmark)> = landmarks.copied().collect();
+    let start = landmarks.iter().rfind(|(_, landmark)| *landmark == Landmark::Started);
+    let start = start.map_or(Position::MAX, |(position, _)| *position);
+    let matters = |(position, landmark): &&(Position, Landmark)| {
+        *position >= start || matches!(landmark, Landmark::Queued | Landmark::Dequeued)
+    };
+    let mut wanted: Vec<Position> =
+        landmarks.iter().filter(matters).map(|(position, _)| *position).collect();
+    let fold = |wanted: &[Position]| {
+        let entries = tree.reader.entries(wanted).map_err(|error| session_error(&error))?;
+        Ok(recovery::fold(&entries, session.id()))
+    };
+    let mut past: Past = fold(&wanted)?;
+    if past.unfinished.is_some() {
+        wanted.retain(|position| *position < start);
+        wanted.extend(path.iter().filter(|position| **position >= start));
+        past = fold(&wanted)?;
+    }
     if let Some(open) = &past.unfinished
         && ended_elsewhere(session, &open.turn)?
     {
@@ -110,7 +189,7 @@ fn past(session: &Session, branch: &[Arc<Entry>]) -> Result<Past, HarnessError> 
 /// Queued messages that were delivered or taken back, on whatever branch.
 fn gone_elsewhere(session: &Session) -> Result<HashSet<String>, HarnessError> {
     let mut gone = HashSet::new();
-    each_record(session, &mut |record| {
+    each_record(session, Landmark::Dequeued, &mut |record| {
         if let Record::Dequeued { id } = record {
             gone.insert(id);
         }
@@ -124,25 +203,23 @@ fn gone_elsewhere(session: &Session) -> Result<HashSet<String>, HarnessError> {
 fn ended_elsewhere(session: &Session, turn: &TurnId) -> Result<bool, HarnessError> {
     each_record(
         session,
+        Landmark::Finished,
         &mut |record| matches!(record, Record::Finished { turn: ended, .. } if ended == *turn),
     )
 }
 
-/// Shows every record of the file, the newest chunk first, until one was looked for.
+/// Shows every record of that kind in the file, the newest chunk first, until one was looked for.
 fn each_record(
     session: &Session,
+    kind: Landmark,
     found: &mut dyn FnMut(Record) -> bool,
 ) -> Result<bool, HarnessError> {
     /// Records read at once: what is looked for is most often near the end.
     const CHUNK: usize = 1000;
     let reader = session.reader();
-    let is_record = |node: &Node| node.kind == Kind::Custom && *node.preview == *journal::TURN;
-    let records: Vec<Position> = (0..)
-        .zip(reader.index().iter())
-        .filter(|(_, node)| is_record(node))
-        .map(|(position, _)| position)
-        .collect();
-    for chunk in records.rchunks(CHUNK) {
+    let ends = session.landmarks().iter().filter(|(_, landmark)| *landmark == kind);
+    let ends: Vec<Position> = ends.map(|(position, _)| *position).collect();
+    for chunk in ends.rchunks(CHUNK) {
         let entries = reader.entries(chunk).map_err(|error| session_error(&error))?;
         if entries.iter().filter_map(|entry| Record::of(entry)).any(&mut *found) {
             return Ok(true);
@@ -172,35 +249,13 @@ fn choose_model(
     (setup.models)(&setup.default_model)
 }
 
-/// The sums of the whole branch, and the size of the context after the last counted answer.
-pub(super) fn totals(branch: &[Arc<Entry>]) -> RunRecord {
-    let mut record = RunRecord::default();
-    for entry in branch {
-        match &entry.body {
-            Body::Message { message, .. } => {
-                record.context_tokens += tokens::of_message(message);
-                if let Message::Assistant(answer) = message {
-                    record.totals.add(&answer.usage);
-                    if answer.usage.context_tokens() > 0 {
-                        record.context_tokens = answer.usage.context_tokens();
-                    }
-                }
-            }
-            Body::Compaction { summary, .. } => record.context_tokens = tokens::of_text(summary),
-            _ => {}
-        }
-    }
-    record
-}
-
 impl Driver {
     /// After a failed write: ends in the file what the write cut off, as soon as the disk allows it.
     pub(super) fn settle_cut_turn(&mut self) -> Result<(), HarnessError> {
         if !self.unsettled || self.machine.phase() != Phase::Idle {
             return Ok(());
         }
-        let branch = self.session().branch().map_err(|error| session_error(&error))?;
-        let past = past(&self.setup.session, &branch)?;
+        let past = past(&self.setup.session)?;
         if let Some(unfinished) = past.unfinished {
             self.settle(unfinished)?;
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Driver;
 use crate::harness::Snapshot;
+use crate::session::Stretch;
 
 impl Driver {
     /// Lets readers see the tree as it is now.
@@ -12,17 +13,20 @@ impl Driver {
     }
 
     pub(super) fn snapshot(&mut self) -> Snapshot {
-        let branch = self.session().branch().unwrap_or_default();
         let notices = std::mem::take(&mut self.notices);
         let session = &self.setup.session;
+        let tree = session.tree();
+        let page = tree.leaf.map(|last| tree.reader.last_page(Stretch { above: None, last }));
+        let page = page.and_then(Result::ok).unwrap_or_default();
         Snapshot {
             session: session.id().clone(),
             path: session.path().map(Into::into),
             name: session.name().map(str::to_owned),
             cwd: self.setup.cwd.clone(),
             read_only: session.holder().map(str::to_owned),
-            branch,
-            tree: session.tree(),
+            branch: page.entries,
+            older: page.above,
+            tree,
             phase: self.machine.phase(),
             turn: self.machine.turn_id().cloned(),
             step: self.machine.step_number(),

@@ -6,11 +6,15 @@ mod engine;
 mod keys;
 mod mouse;
 mod overlay;
+mod session;
 mod submit;
+mod tree;
+mod tree_ask;
 
+pub(super) use clock::save_draft;
 pub use overlay::SEARCH_MAX;
 
-use crate::ui::action::{Action, Effect};
+use crate::ui::action::{Action, Asked, Effect};
 use crate::ui::state::{Focus, State};
 
 /// Applies one action.
@@ -24,6 +28,11 @@ pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
         }
         Action::Highlighted(done) => {
             state.transcript.highlighted(done);
+            state.dirty = true;
+            Vec::new()
+        }
+        Action::Paged(paged) => {
+            state.transcript.paged(*paged);
             state.dirty = true;
             Vec::new()
         }
@@ -46,6 +55,7 @@ pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
         state.surface.focus = Focus::Composer;
         state.dirty = true;
     }
+    effects.extend(state.surface.tree.jobs().into_iter().map(Effect::Read));
     if state.surface.leaving {
         effects.retain(|effect| !matches!(effect, Effect::Suspend | Effect::Edit(_)));
     }
@@ -66,7 +76,12 @@ fn visible(state: &mut State, action: Action) -> Vec<Effect> {
         Action::Click { column, row } => mouse::click(state, column, row),
         Action::Do(id) => keys::perform(state, id),
         Action::Joined(snapshot) => engine::join(state, *snapshot),
+        Action::Answered(Asked::Tree(asked), answer) => tree_ask::answered(state, asked, answer),
+        Action::Opening(tail) => engine::opening(state, *tail),
+        Action::Opened(id, result) => engine::opened(state, &id, result),
         Action::Answered(asked, answer) => submit::answered(state, asked, answer),
+        Action::Shelf(news) => crate::ui::sessions::heard(state, *news),
+        Action::Read(done) => tree_ask::read(state, done),
         Action::Kept { draft, stash, history } => {
             kept(state, &draft, stash, history);
             Vec::new()
@@ -83,6 +98,7 @@ fn visible(state: &mut State, action: Action) -> Vec<Effect> {
         | Action::Engine(_)
         | Action::Tree(_)
         | Action::Highlighted(_)
+        | Action::Paged(_)
         | Action::Focused(_) => Vec::new(),
     }
 }

@@ -261,6 +261,7 @@ pub(crate) fn snapshot() -> Snapshot {
         cwd: "/proj".into(),
         read_only: None,
         branch: Vec::new(),
+        older: None,
         tree: Session::in_memory(Arc::new(FixedClock(0)), Path::new("/proj")).tree(),
         phase: Phase::Idle,
         turn: None,
