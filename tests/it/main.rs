@@ -22,6 +22,8 @@ mod session;
 mod support;
 #[cfg(feature = "tui")]
 mod terminal;
+#[cfg(feature = "tui")]
+mod terminal_tree;
 mod tidy;
 mod tools;
 #[cfg(feature = "tui")]
