@@ -10,11 +10,11 @@ use std::sync::atomic::AtomicBool;
 
 use super::{ErrorCode, HarnessError};
 use crate::session::{
-    self, Listed, Place, Progress, Query, Quote, Searched, Session, SessionError, Trash,
-    chosen_folder,
+    self, CopyPoint, Listed, Place, Progress, Query, Quote, Searched, Session, SessionError,
+    SessionView, Trash, chosen_folder,
 };
 
-/// Makes a session out of a file or of another session, and says where it is.
+/// Makes a session out of a file and says where it is.
 pub type Copier = Arc<dyn Fn(&Path) -> Result<PathBuf, HarnessError> + Send + Sync>;
 
 /// Which sessions.
@@ -34,7 +34,6 @@ pub struct Shelf {
     trash: Trash,
     cwd: PathBuf,
     import: Option<Copier>,
-    fork_here: Option<Copier>,
 }
 
 impl fmt::Debug for Shelf {
@@ -50,20 +49,13 @@ impl Shelf {
     /// The sessions of `place` and their trash in `trash`, seen from the folder `cwd`.
     pub fn new(place: Place, trash: PathBuf, cwd: PathBuf) -> Self {
         let trash = Trash::new(place.clone(), trash);
-        Self { place, trash, cwd, import: None, fork_here: None }
+        Self { place, trash, cwd, import: None }
     }
 
     /// How a file becomes a session; without it [`Shelf::import`] refuses.
     #[must_use]
     pub fn with_import(self, import: Copier) -> Self {
         Self { import: Some(import), ..self }
-    }
-
-    /// How a whole session is copied into the current folder; without it [`Shelf::fork_here`]
-    /// refuses.
-    #[must_use]
-    pub fn with_fork_here(self, fork_here: Copier) -> Self {
-        Self { fork_here: Some(fork_here), ..self }
     }
 
     /// The folder the front end works in.
@@ -163,9 +155,10 @@ impl Shelf {
     /// # Errors
     /// What cannot be read or written.
     pub fn fork_here(&self, path: &Path) -> Result<PathBuf, HarnessError> {
-        let refused = "a session cannot be copied here; harness-tui sessions fork --tree does it";
-        let fork_here = self.fork_here.as_ref();
-        fork_here.ok_or_else(|| HarnessError::new(ErrorCode::InvalidState, refused))?(path)
+        SessionView::read(&self.place.files, path)
+            .and_then(|view| view.copy(&self.place, &CopyPoint::Tree, &self.cwd))
+            .map(|copied| copied.path)
+            .map_err(|error| of_session(&error))
     }
 }
 

@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 
 use crate::harness::{ContextPart, ContextReport};
 use crate::text::sanitize::one_line;
-use crate::text::width::{swidth, truncate_to};
+use crate::text::width::swidth;
 use crate::ui::popups;
 use crate::ui::state::State;
 use crate::ui::status::thousands;
@@ -90,7 +90,9 @@ pub(super) fn paint(state: &State, report: &ContextReport, top: usize, frame: &m
     let title = format!("context of {}", one_line(&report.model, 40));
     let inner = popups::open(state, frame, area, &title, "up · down · esc");
     let width = usize::from(inner.width);
-    let bar = width.saturating_sub(NAME + NUMBERS + 2);
+    // Where both have no room the bar goes: the numbers say the same.
+    let bar = width.checked_sub(NAME + NUMBERS + 2).filter(|bar| *bar >= 8).unwrap_or(0);
+    let name_columns = if bar > 0 { NAME } else { width.saturating_sub(NUMBERS - 2).max(8) };
     let (full, empty) = if state.look.ascii { ("#", ".") } else { ("█", "░") };
     let lines = lines(report, bar);
     let top = top.min(lines.len().saturating_sub(usize::from(inner.height)));
@@ -98,8 +100,8 @@ pub(super) fn paint(state: &State, report: &ContextReport, top: usize, frame: &m
         let line = match line {
             Told::Text(text) => Line::raw(one_line(&text, width)),
             Told::Part { name, filled, numbers } => {
-                let name = truncate_to(&one_line(&name, NAME), NAME).into_owned();
-                let gap = " ".repeat((NAME + 1).saturating_sub(swidth(&name)));
+                let name = one_line(&name, name_columns);
+                let gap = " ".repeat((name_columns + 1).saturating_sub(swidth(&name)));
                 Line::from(vec![
                     Span::raw(name + &gap),
                     Span::styled(full.repeat(filled), theme.accent),

@@ -51,8 +51,8 @@ pub fn sums(tree: &TreeView) -> Sums {
     sums
 }
 
-/// The facts as lines.
-pub(super) fn lines(state: &State) -> Vec<String> {
+/// The facts, each with what it is; a blank one is a gap.
+pub(super) fn lines(state: &State) -> Vec<(&'static str, String)> {
     let session = &state.session;
     let path = match (&session.path, session.stored) {
         (None, _) => "in memory only".to_owned(),
@@ -60,31 +60,31 @@ pub(super) fn lines(state: &State) -> Vec<String> {
         (Some(path), true) => path.display().to_string(),
     };
     let sums = state.tree.as_ref().map(sums).unwrap_or_default();
-    let name = session.name.clone().unwrap_or_else(|| "none; /name gives one".to_owned());
+    let gap = || ("", String::new());
     let mut lines = vec![
-        format!("name      {name}"),
-        format!("id        {}", session.id),
-        format!("file      {path}"),
-        format!("model     {}", session.model),
-        String::new(),
-        format!("messages  {} of yours, {} answers", sums.prompts, sums.answers),
-        format!("tools     {} results", sums.results),
-        format!("branches  {}, {} summaries", sums.branches, sums.summaries),
-        format!("entries   {}", sums.entries),
-        String::new(),
+        ("name", session.name.clone().unwrap_or_else(|| "none; /name gives one".to_owned())),
+        ("id", session.id.clone()),
+        ("file", path),
+        ("model", session.model.clone()),
+        gap(),
+        ("messages", format!("{} of yours, {} answers", sums.prompts, sums.answers)),
+        ("tools", format!("{} results", sums.results)),
+        ("branches", format!("{}, {} summaries", sums.branches, sums.summaries)),
+        ("entries", sums.entries.to_string()),
+        gap(),
     ];
     let cost = |cost: f64| if cost > 0.0 { format!(", ${cost:.2}") } else { String::new() };
-    let spent = |what: &str, input: u64, output: u64, cache: u64, price: f64| {
+    let spent = |input: u64, output: u64, cache: u64, price: f64| {
         let (input, output, cache) = (thousands(input), thousands(output), thousands(cache));
-        format!("{what} {input} in, {output} out, {cache} from caches{}", cost(price))
+        format!("{input} in, {output} out, {cache} from caches{}", cost(price))
     };
     let own = &session.tokens;
-    lines.push(spent("branch   ", own.input, own.output, own.cache_read, own.cost));
+    lines.push(("branch", spent(own.input, own.output, own.cache_read, own.cost)));
     if sums.input.saturating_add(sums.output) > 0 {
-        lines.push(spent("whole    ", sums.input, sums.output, sums.cache_read, sums.cost));
+        lines.push(("whole", spent(sums.input, sums.output, sums.cache_read, sums.cost)));
     }
     if let Some(holder) = &session.read_only {
-        lines.push(format!("read-only {holder}"));
+        lines.push(("read-only", holder.clone()));
     }
     lines
 }

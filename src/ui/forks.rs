@@ -8,13 +8,13 @@ use ratatui::text::{Line, Span};
 use crate::harness::{Command, ForkPoint};
 use crate::message::EntryId;
 use crate::session::{Role, TreeView};
+use crate::text::age::age;
 use crate::text::sanitize::one_line;
 use crate::text::width::swidth;
 use crate::ui::action::{Asked, Effect};
 use crate::ui::chord::{Chord, Key};
 use crate::ui::popup::Popup;
 use crate::ui::popups;
-use crate::ui::sessions::age;
 use crate::ui::state::State;
 use crate::ui::view::row;
 

@@ -45,10 +45,9 @@ pub enum Popup {
         prompts: Vec<Prompt>,
         selected: usize,
     },
-    /// Lines to read.
-    Text {
-        title: &'static str,
-        lines: Vec<String>,
+    /// Facts to read: what it is, and what is so.
+    Facts {
+        lines: Vec<(&'static str, String)>,
         top: usize,
     },
     /// `before` is the draft, back when the search is left.

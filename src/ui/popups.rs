@@ -103,8 +103,8 @@ pub(super) fn paint(state: &State, popup: &Popup, frame: &mut Frame<'_>) -> Opti
             forks::paint(state, prompts, *selected, frame);
             None
         }
-        Popup::Text { title, lines, top } => {
-            text(state, title, lines, *top, frame);
+        Popup::Facts { lines, top } => {
+            facts(state, lines, *top, frame);
             None
         }
         Popup::Missing { folder, .. } => {
@@ -128,24 +128,26 @@ pub(super) fn paint(state: &State, popup: &Popup, frame: &mut Frame<'_>) -> Opti
     }
 }
 
-/// Lines to read; what does not fit into one is wrapped.
-fn text(state: &State, title: &str, lines: &[String], top: usize, frame: &mut Frame<'_>) {
+/// Facts to read; a long one goes on below itself.
+fn facts(state: &State, lines: &[(&'static str, String)], top: usize, frame: &mut Frame<'_>) {
     const COLUMNS: u16 = 84;
-    let width = usize::from(COLUMNS.min(frame.area().width).saturating_sub(4)).max(1);
-    let mut rows: Vec<String> = Vec::new();
-    for line in lines.iter().map(|line| one_line(line, usize::MAX)) {
-        let pieces = wrap(&line, width);
-        rows.extend(pieces.into_iter().map(|at| line.get(at).unwrap_or_default().to_owned()));
-        if line.is_empty() {
-            rows.push(String::new());
+    const LABEL: usize = 10;
+    let room = usize::from(COLUMNS.min(frame.area().width)).saturating_sub(4 + LABEL).max(1);
+    let mut rows: Vec<(&str, String)> = Vec::new();
+    for (label, value) in lines {
+        let value = one_line(value, usize::MAX);
+        for (at, piece) in wrap(&value, room).into_iter().enumerate() {
+            let label = if at == 0 { *label } else { "" };
+            rows.push((label, value.get(piece).unwrap_or_default().to_owned()));
         }
     }
     let height = u16::try_from(rows.len()).unwrap_or(u16::MAX).saturating_add(2);
     let area = centred(frame, COLUMNS, height);
-    let inner = open(state, frame, area, title, "esc");
+    let inner = open(state, frame, area, "this session", "esc");
     let top = top.min(rows.len().saturating_sub(usize::from(inner.height)));
-    for (offset, text) in (0..inner.height).zip(rows.into_iter().skip(top)) {
-        row(frame, inner, offset, Line::raw(text));
+    for (offset, (label, value)) in (0..inner.height).zip(rows.into_iter().skip(top)) {
+        let label = Span::styled(format!("{label:<LABEL$}"), state.look.theme.muted);
+        row(frame, inner, offset, Line::from(vec![label, Span::raw(value)]));
     }
 }
 

@@ -55,6 +55,8 @@ pub struct SessionFacts {
     pub thinking: ThinkingLevel,
     pub profile: Profile,
     pub tokens: Tokens,
+    /// It is being opened: its end is shown, and commands wait.
+    pub opening: bool,
     /// It has entries, so it can be found again.
     pub stored: bool,
     /// Nothing has been said or shown since an empty session was joined.
@@ -193,13 +195,13 @@ pub struct Surface {
     pub focus: Focus,
     pub tab: Tab,
     pub popup: Option<Popup>,
-    pub tree: crate::ui::tree::Pane,
     /// The session picker, while [`Popup::Sessions`] is open.
     pub picker: Option<Box<Picker>>,
     /// The preview of a compaction, while [`Popup::Compaction`] is open.
     pub compaction: Option<Box<Preview>>,
     /// The text of the message a fork stopped in front of, for when that session is open.
     pub carried: Option<(PathBuf, String)>,
+    pub tree: crate::ui::tree::Pane,
     /// The leader was pressed and its menu shows.
     pub leader: bool,
     pub toast: Option<Toast>,

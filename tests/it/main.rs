@@ -14,7 +14,13 @@ mod keys;
 #[cfg(feature = "tui")]
 mod markdown;
 mod navigation;
+#[cfg(feature = "tui")]
+mod picker;
+#[cfg(feature = "tui")]
+mod popups;
 mod providers;
+#[cfg(feature = "tui")]
+mod resume;
 mod sanitize;
 #[cfg(feature = "tui")]
 mod screens;

@@ -14,7 +14,7 @@ pub(super) use desk::Desk;
 pub(super) use keys::{enter_session as enter, key, missing, open, paste};
 pub(super) use news::heard;
 pub(super) use paint::{paint, paint_missing};
-pub use picker::{Mode, Picker, Row, Sort, age};
+pub use picker::{Mode, Picker, Row, Sort};
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -42,10 +42,10 @@ fn listed(state: &mut State, news: News) -> Vec<Effect> {
         News::Found { ticket, hits, done, total } => {
             picker.take_hits(ticket, hits, (done, total));
         }
-        News::Preview { path, said } => {
-            if picker.selected().is_some_and(|row| row.listed.path == path) {
-                picker.preview = Some((path, said));
-            }
+        News::Preview { path, said }
+            if picker.selected().is_some_and(|row| row.listed.path == path) =>
+        {
+            picker.preview = Some((path, said));
         }
         News::Renamed { row: Ok(row), .. } => {
             if let Some(row) = row {

@@ -8,9 +8,10 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::picker::{Mode, Picker, Row, Shown, Sort, age};
+use super::picker::{Mode, Picker, Row, Shown, Sort};
 use crate::harness::{Quote, Scope};
 use crate::session::Role;
+use crate::text::age::age;
 use crate::text::sanitize::one_line;
 use crate::text::width::{swidth, wrap};
 use crate::ui::popups;
@@ -88,7 +89,7 @@ pub(in crate::ui) fn paint(
     said(state, picker, frame, parts.preview);
     let (foot, style) = match &state.surface.toast {
         Some(toast) => (toast.text.as_str(), theme.warn),
-        None => (keys(picker), theme.muted),
+        None => (keys(picker, parts.foot.width), theme.muted),
     };
     row(frame, parts.foot, 0, Line::styled(one_line(foot, usize::from(parts.foot.width)), style));
     cursor
@@ -103,15 +104,17 @@ fn ask(state: &State, frame: &mut Frame<'_>, area: Rect, text: &str) {
 }
 
 /// What the keys do now.
-fn keys(picker: &Picker) -> &'static str {
+fn keys(picker: &Picker, width: u16) -> &'static str {
+    const LONG: u16 = 96;
     match (&picker.mode, picker.scope) {
         (Mode::Rename { .. }, _) => "the new name · enter store · esc back",
         (Mode::Browse, Scope::Trash) => {
             "ctrl+r restore · tab scope · ctrl+s sort · ctrl+n named · ctrl+p path"
         }
-        (Mode::Browse, _) => {
+        (Mode::Browse, _) if width >= LONG => {
             "enter open · tab scope · ctrl+s sort · ctrl+d trash · ctrl+r rename · ctrl+n named · ctrl+p path"
         }
+        (Mode::Browse, _) => "enter · tab scope · ctrl+ s sort, d trash, r rename, n named, p path",
         _ => "",
     }
 }
@@ -233,6 +236,11 @@ fn said(state: &State, picker: &Picker, frame: &mut Frame<'_>, area: Rect) {
         return;
     }
     let Some(selected) = picker.selected() else { return };
+    if area.y > 3 {
+        let rule = if state.look.ascii { "-" } else { "─" };
+        let above = Rect::new(area.x, area.y - 1, area.width, 1);
+        row(frame, above, 0, Line::styled(rule.repeat(usize::from(area.width)), theme.border));
+    }
     let quotes = match &picker.preview {
         Some((path, Ok(quotes))) if *path == selected.listed.path => quotes,
         Some((path, Err(error))) if *path == selected.listed.path => {

@@ -317,22 +317,3 @@ impl Picker {
         Some(Work::Preview { path })
     }
 }
-
-/// How long ago, in at most four characters: now, 5m, 3h, 2d, 1w, 4mo, 1y.
-pub fn age(now: i64, then: i64) -> String {
-    const MINUTE: i64 = 60_000;
-    const HOUR: i64 = 60 * MINUTE;
-    const DAY: i64 = 24 * HOUR;
-    let passed = now.saturating_sub(then);
-    match passed {
-        ..MINUTE => "now".to_owned(),
-        MINUTE..HOUR => format!("{}m", passed / MINUTE),
-        HOUR..DAY => format!("{}h", passed / HOUR),
-        _ => match passed / DAY {
-            days @ ..7 => format!("{days}d"),
-            days @ 7..30 => format!("{}w", days / 7),
-            days @ 30..365 => format!("{}mo", days / 30),
-            days => format!("{}y", days / 365),
-        },
-    }
-}

@@ -61,7 +61,7 @@ pub(super) fn key(state: &mut State, chord: Chord) -> Vec<Effect> {
     match &mut state.surface.popup {
         Some(Popup::Missing { .. }) => return sessions::missing(state, chord),
         Some(Popup::Forks { .. }) => return forks::key(state, chord),
-        Some(Popup::Context { top, .. } | Popup::Text { top, .. }) => {
+        Some(Popup::Context { top, .. } | Popup::Facts { top, .. }) => {
             *top = scrolled(*top, chord);
             return Vec::new();
         }
@@ -80,7 +80,7 @@ pub(super) fn key(state: &mut State, chord: Chord) -> Vec<Effect> {
         | Popup::Compaction
         | Popup::Context { .. }
         | Popup::Forks { .. }
-        | Popup::Text { .. } => {}
+        | Popup::Facts { .. } => {}
         Popup::Search { query, selected, before } => search(state, query, selected, before, chord),
     }
     Vec::new()

@@ -18,7 +18,7 @@ pub(super) fn command(state: &mut State, slash: Slash, argument: &str) -> Vec<Ef
         Slash::Resume => sessions::open(state, Scope::Folder),
         Slash::Session => {
             let lines = facts::lines(state);
-            state.surface.popup = Some(Popup::Text { title: "this session", lines, top: 0 });
+            state.surface.popup = Some(Popup::Facts { lines, top: 0 });
             Vec::new()
         }
         Slash::Tree => match TABLE.iter().find(|row| row.name == "pane.tree") {
