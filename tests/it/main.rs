@@ -28,6 +28,8 @@ mod session;
 mod support;
 #[cfg(feature = "tui")]
 mod terminal;
+#[cfg(feature = "tui")]
+mod terminal_tree;
 mod tidy;
 mod tools;
 #[cfg(feature = "tui")]
