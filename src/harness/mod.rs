@@ -22,7 +22,7 @@ mod turn;
 pub use command::{
     Command, CompactionDraft, ContextPart, ContextReport, ExportFormat, ForkPoint, Reply, Summary,
 };
-pub use driver::spawn;
+pub use driver::{spawn, spawn_after};
 pub use error::{ErrorCode, HarnessError};
 pub use event::{
     CallKey, CompactionReason, Event, Failure, HeldCall, Phase, QueueKind, Queued, TurnStatus,

@@ -15,14 +15,15 @@ use std::time::Duration;
 
 use harness_tui::config::{self, Config, Live, Paths, Watching};
 use harness_tui::harness::{
-    Command, Compaction, Handle, HarnessError, Open, QueueMode, Setup, Which, spawn,
+    Command, Compaction, ErrorCode, Handle, HarnessError, Open, QueueMode, Setup, Which, spawn,
+    spawn_after,
 };
 use harness_tui::headless;
 use harness_tui::message::Part;
 use harness_tui::policy::Profile;
 use harness_tui::ports::SystemClock;
 use harness_tui::providers::{RetryPolicy, Timeouts};
-use harness_tui::session::Session;
+use harness_tui::session::{Session, Tail};
 use harness_tui::tools::{self, Tool};
 
 use crate::cli::{Cli, OutputMode, Sub};
@@ -105,6 +106,9 @@ pub(crate) async fn run(cli: Cli) -> Result<u8, Stop> {
     let cwd = working_dir(&cli)?;
     let terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
     let headless = cli.print || cli.mode.is_some() || !terminal;
+    if cli.resume && headless {
+        return Err(Stop::usage("--resume needs a terminal: name the session with --session"));
+    }
     let content = prompt::content(&cli.prompt, &cwd).map_err(Stop::usage)?;
     let ground = Arc::new(Ground {
         cli,
@@ -119,11 +123,17 @@ pub(crate) async fn run(cli: Cli) -> Result<u8, Stop> {
     // What is wrong with the command line is said before a session is touched.
     chosen_tools(&ground.cli).map_err(|error| Stop::usage(error.message))?;
     prompt::given(&ground).map_err(|error| Stop::usage(error.message))?;
-    let (session, ask) = session::first(&ground)?;
-    let handle = start(&ground, session, notices).map_err(|error| Stop::of_harness(&error))?;
+    let (first, ask) = session::first(&ground)?;
+    let tail = if headless { None } else { first.tail() };
+    let handle = match (tail, first) {
+        (Some(tail), session::Found::At(path)) => start_after(&ground, tail, path, notices),
+        (_, first) => {
+            let session = first.open(&ground)?;
+            start(&ground, session, notices).map_err(|error| Stop::of_harness(&error))?
+        }
+    };
     if let Some(name) = ground.cli.name.clone() {
-        let named = handle.send(Command::SetName { name }).await;
-        named.map_err(|error| Stop::of_harness(&error))?;
+        name_it(&handle, name).await?;
     }
     if headless {
         run_headless(&ground, &handle, content).await
@@ -177,18 +187,67 @@ fn working_dir(cli: &Cli) -> Result<PathBuf, Stop> {
     if dir.is_dir() { Ok(dir) } else { Err(Stop::usage(format!("{} is no folder", dir.display()))) }
 }
 
+/// Names the session, at once or as soon as it is open.
+async fn name_it(handle: &Handle, name: String) -> Result<(), Stop> {
+    let engine = handle.clone();
+    let named = tokio::spawn(async move {
+        let named = engine.send(Command::SetName { name }).await;
+        if let Err(error) = &named {
+            engine.tell(format!("naming the session: {error}"));
+        }
+        named
+    });
+    if !handle.is_open() {
+        return Ok(());
+    }
+    match named.await {
+        Ok(Err(error)) => Err(Stop::of_harness(&error)),
+        _ => Ok(()),
+    }
+}
+
+/// The engine of a session that is opened while its end is shown.
+fn start_after(ground: &Arc<Ground>, tail: Tail, path: PathBuf, notices: Vec<String>) -> Handle {
+    let own = Arc::clone(ground);
+    let handle = spawn_after(Some(tail), async move {
+        let opener = Arc::clone(&own);
+        let opened = tokio::task::spawn_blocking(move || session::open(&opener, &path)).await;
+        let ended = |_| HarnessError::new(ErrorCode::Session, "opening the session ended early");
+        setup(&own, opened.map_err(ended)??, notices)
+    });
+    remember(ground, &handle);
+    handle
+}
+
+/// Lets an engine hear what an edit of the config came to.
+fn remember(ground: &Ground, handle: &Handle) {
+    let mut engines = ground.engines.lock().unwrap_or_else(PoisonError::into_inner);
+    engines.push(handle.clone());
+}
+
 /// The engine of one session.
 fn start(
     ground: &Arc<Ground>,
+    session: Session,
+    notices: Vec<String>,
+) -> Result<Handle, HarnessError> {
+    let handle = spawn(setup(ground, session, notices)?)?;
+    remember(ground, &handle);
+    Ok(handle)
+}
+
+/// What an engine is made of.
+fn setup(
+    ground: &Arc<Ground>,
     mut session: Session,
     mut notices: Vec<String>,
-) -> Result<Handle, HarnessError> {
+) -> Result<Setup, HarnessError> {
     let config = ground.live.get();
     let cwd = session::folder(ground, &mut session, &mut notices);
     let (sources, labels) = prompt::sources(ground, &session, &cwd, &mut notices)?;
     let cli = &ground.cli;
     let default_model = models::default_model(&config, &mut notices);
-    let handle = spawn(Setup {
+    Ok(Setup {
         session,
         models: models::finder(Arc::clone(ground)),
         model: cli.model.clone().map(|model| models::split(&model, &config).0),
@@ -228,10 +287,7 @@ fn start(
         steering: queue_mode(config.steering_mode.as_deref(), "steering_mode", &mut notices),
         follow_up: queue_mode(config.follow_up_mode.as_deref(), "follow_up_mode", &mut notices),
         notices,
-    })?;
-    let mut engines = ground.engines.lock().unwrap_or_else(PoisonError::into_inner);
-    engines.push(handle.clone());
-    Ok(handle)
+    })
 }
 
 /// What the config says for a model.
@@ -318,8 +374,16 @@ fn opener(ground: &Arc<Ground>) -> Open {
     Arc::new(move |which: Which| {
         let ground = Arc::clone(&ground);
         Box::pin(async move {
-            let session = session::which(&ground, which)?;
-            start(&ground, session, Vec::new())
+            let found = session::which(&ground, which)?;
+            match (found.tail(), found) {
+                (Some(tail), session::Found::At(path)) => {
+                    Ok(start_after(&ground, tail, path, Vec::new()))
+                }
+                (_, found) => {
+                    let session = found.session(&ground)?;
+                    start(&ground, session, Vec::new())
+                }
+            }
         })
     })
 }
@@ -364,6 +428,9 @@ async fn run_screen(
     let exit = harness_tui::ui::run(options, handle, opener(ground))
         .await
         .map_err(|error| Stop::failed(format!("the screen failed: {error:#}")))?;
+    if let Some(error) = &exit.failed {
+        return Err(Stop::of_harness(error));
+    }
     let mut out = io::stdout();
     if ui.on_exit == "last"
         && let Some(answer) = &exit.last_answer

@@ -225,6 +225,9 @@ impl<'a> Writer<'a> {
         let Body::Message { message: Message::Assistant(answer), .. } = &entry.body else {
             return Ok(());
         };
+        if answer.model.is_empty() {
+            return Ok(());
+        }
         let (provider, model_id) = (answer.provider.clone(), answer.model.clone());
         self.add(Body::ModelChange { provider, model_id }, None)?;
         if !has_level {

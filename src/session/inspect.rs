@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use regex::bytes::Regex;
+use memchr::memmem;
 
 use super::line::Shape;
 use super::load::{self, FirstLine, Line, Tail};
@@ -58,6 +58,8 @@ pub(super) enum Said {
     User,
     /// The ids of the calls that want a result.
     Answer(Vec<String>),
+    /// An answer that failed or was stopped: it is left out of requests with its results.
+    Stopped,
     Result(String),
     Compaction {
         first_kept: Option<EntryId>,
@@ -76,11 +78,10 @@ pub(super) struct Broken {
 /// Looks at every line of a file and changes nothing.
 pub(super) fn inspect(files: &dyn FileSystem, path: &Path) -> Result<Inspection, SessionError> {
     let mut found = Inspection::default();
-    let words = Words::new();
     let mut number = 0;
     load::each_line(files, path, 0, &mut |line| {
         number += 1;
-        found.take(&line, number, &words);
+        found.take(&line, number);
         ControlFlow::Continue(())
     })?;
     found.version = found.header.as_ref().map_or(migrate::VERSION, |header| header.version);
@@ -92,7 +93,7 @@ pub(super) fn inspect(files: &dyn FileSystem, path: &Path) -> Result<Inspection,
         let mut offset = 0;
         for (number, line) in (1..).zip(bytes.split_inclusive(|byte| *byte == b'\n')) {
             let bytes = line.strip_suffix(b"\n").unwrap_or(line);
-            new.take(&Line::Read { bytes, offset, ended: true }, number, &words);
+            new.take(&Line::Read { bytes, offset, ended: true }, number);
             offset += line.len() as u64;
         }
         // Numbers of broken lines are those of the file as it stands.
@@ -104,7 +105,7 @@ pub(super) fn inspect(files: &dyn FileSystem, path: &Path) -> Result<Inspection,
 }
 
 impl Inspection {
-    fn take(&mut self, line: &Line<'_>, number: u64, words: &Words) {
+    fn take(&mut self, line: &Line<'_>, number: u64) {
         let (bytes, offset, ended) = match *line {
             Line::Read { bytes, offset, ended } => (bytes, offset, ended),
             Line::TooLong { offset, ended } => {
@@ -144,7 +145,7 @@ impl Inspection {
                 said: said(kind, &text),
             });
         } else if ended {
-            self.broken.push(words.broken(number, bytes));
+            self.broken.push(broken(number, bytes));
         }
     }
 }
@@ -163,12 +164,10 @@ fn said(kind: Kind, line: &[u8]) -> Said {
     match parse::entry(line).map(|entry| entry.body) {
         Some(Body::Message { message, .. }) => match message {
             Message::User(_) => Said::User,
-            Message::Assistant(answer) => {
-                let is_sent =
-                    !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
-                let calls = answer.tool_calls().map(|call| call.id.clone());
-                Said::Answer(if is_sent { calls.collect() } else { Vec::new() })
-            }
+            Message::Assistant(answer) => match answer.stop_reason {
+                StopReason::Error | StopReason::Aborted => Said::Stopped,
+                _ => Said::Answer(answer.tool_calls().map(|call| call.id.clone()).collect()),
+            },
             Message::ToolResult(result) => Said::Result(result.tool_call_id),
             _ => Said::Nothing,
         },
@@ -179,29 +178,20 @@ fn said(kind: Kind, line: &[u8]) -> Said {
     }
 }
 
-/// Finds the links in a broken line.
-struct Words {
-    id: Option<Regex>,
-    parent: Option<Regex>,
+/// What can still be made out in a broken line.
+fn broken(line: u64, bytes: &[u8]) -> Broken {
+    let front = bytes.get(..FRAGMENT).unwrap_or(bytes);
+    Broken { line, id: text_of(front, b"\"id\""), parent: text_of(front, b"\"parentId\"") }
 }
 
-impl Words {
-    fn new() -> Self {
-        Self {
-            id: Regex::new(r#""id"\s*:\s*"([^"\\]{1,200})""#).ok(),
-            parent: Regex::new(r#""parentId"\s*:\s*"([^"\\]{1,200})""#).ok(),
-        }
-    }
-
-    fn broken(&self, line: u64, bytes: &[u8]) -> Broken {
-        let front = bytes.get(..FRAGMENT).unwrap_or(bytes);
-        let find = |regex: &Option<Regex>| {
-            let found = regex.as_ref()?.captures(front)?;
-            let text = std::str::from_utf8(found.get(1)?.as_bytes()).ok()?;
-            Some(EntryId::from(text))
-        };
-        Broken { line, id: find(&self.id), parent: find(&self.parent) }
-    }
+/// The text behind a quoted key, when it is whole and plain.
+fn text_of(bytes: &[u8], key: &[u8]) -> Option<EntryId> {
+    let at = memmem::find(bytes, key)?;
+    let rest = bytes.get(at + key.len()..)?.trim_ascii_start().strip_prefix(b":")?;
+    let rest = rest.trim_ascii_start().strip_prefix(b"\"")?;
+    let text = rest.get(..memchr::memchr(b'"', rest)?)?;
+    let text = std::str::from_utf8(text).ok()?;
+    (!text.is_empty() && !text.contains('\\')).then(|| EntryId::from(text))
 }
 
 /// Where each id stands first.
@@ -271,7 +261,7 @@ mod tests {
     #[test]
     fn a_broken_line_still_tells_its_links() {
         let line = br#"{"type":"message","id":"b","parentId":"a","timest"#;
-        let broken = Words::new().broken(7, line);
+        let broken = broken(7, line);
         assert_eq!((broken.id, broken.parent), (Some("b".into()), Some("a".into())));
     }
 }

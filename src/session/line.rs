@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 use serde::de::{IgnoredAny, MapAccess};
 
-use super::index::{Kind, Spent};
+use super::index::{Kind, Role, Spent};
 use super::journal::{self, Landmark};
 use lenient::{FromAny, Lenient};
 pub(super) use said::{Called, Said};
@@ -64,6 +64,11 @@ impl<'a> Shape<'a> {
             "leaf" => Kind::Leaf,
             _ => Kind::Other,
         }
+    }
+
+    /// Who speaks, when it is a message.
+    pub(super) fn role(&self) -> Option<Role> {
+        self.said.role.filter(|_| self.kind() == Kind::Message)
     }
 
     /// Unix milliseconds: the message's own time, else the entry's; 0 when neither says.

@@ -11,7 +11,7 @@ use super::line::Shape;
 use super::load::{self, Tail};
 use super::reader::{Reader, Source};
 use super::tree::{Tree, TreeView};
-use super::{Header, Kind, Node, Position, Session, SessionError, migrate, parse};
+use super::{Header, Kind, Node, Place, Position, Session, SessionError, migrate, parse};
 use crate::message::EntryId;
 use crate::ports::FileSystem;
 
@@ -19,6 +19,9 @@ use crate::ports::FileSystem;
 const GAP: u64 = 64 << 10;
 /// Most bytes that are read at once: lines longer than this are read alone.
 const BLOCK: u64 = 1 << 20;
+
+/// Takes a line with its place.
+pub(super) type Each<'e> = &'e mut dyn FnMut(Position, &Node, &[u8]) -> Result<(), SessionError>;
 
 /// A session at one moment. Clones are cheap; any thread may read.
 #[derive(Debug, Clone)]
@@ -84,7 +87,7 @@ impl SessionView {
     pub(super) fn each_line(
         &self,
         positions: &[Position],
-        each: &mut dyn FnMut(Position, &Node, &[u8]) -> Result<(), SessionError>,
+        each: Each<'_>,
     ) -> Result<(), SessionError> {
         let index = self.tree.index();
         let source = &self.tree.reader.source;
@@ -179,6 +182,11 @@ impl SessionView {
 }
 
 impl Session {
+    /// Where the session lives.
+    pub fn place(&self) -> &Place {
+        &self.store.place
+    }
+
     /// The session at this moment, apart from what comes later.
     pub fn snapshot(&self) -> SessionView {
         let raw_end = self.store.known_end();

@@ -206,15 +206,15 @@ impl Check<'_> {
                     asked.extend(calls.iter().map(|call| (at, call.as_str())));
                     Some(at)
                 }
+                Said::Stopped => Some(at),
                 Said::User => None,
                 _ => above,
             });
             let Said::Result(call) = &item.said else { continue };
             answered.extend(above.map(|owner| (owner, call.as_str())));
-            // The results of an answer that was stopped are left out with it.
-            let is_stopped = above.and_then(|owner| items.get(owner)).is_some_and(
-                |answer| matches!(&answer.said, Said::Answer(calls) if calls.is_empty()),
-            );
+            let is_stopped = above
+                .and_then(|owner| items.get(owner))
+                .is_some_and(|answer| matches!(answer.said, Said::Stopped));
             let is_asked = above.is_some_and(|owner| asked.contains(&(owner, call.as_str())));
             if !is_asked && !is_stopped {
                 self.wrong("result_without_call", item, "no call above it has this result");

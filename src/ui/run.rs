@@ -14,9 +14,12 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use tokio::time::Instant;
 
-use crate::harness::{Event, Handle, Open, Scope, Shelf, Snapshot, Subscription, Update};
+use crate::harness::{
+    Event, Handle, HarnessError, Open, Scope, Shelf, Snapshot, Subscription, Update,
+};
 use crate::message::EntryId;
 use crate::ports::{Clock, Disk, SystemClock};
+use crate::session::Tail;
 use crate::text::sanitize::one_line;
 use crate::ui::action::{Action, Effect};
 use crate::ui::input::{Reader, bursts};
@@ -90,6 +93,8 @@ pub struct Exit {
     /// 0, or 128 and the number of the signal.
     pub code: i32,
     pub last_answer: Option<String>,
+    /// Why the session could not be opened.
+    pub failed: Option<HarnessError>,
 }
 
 /// Everything the loop holds beside the state.
@@ -112,6 +117,11 @@ pub(super) struct Loop {
     /// The last write of a kept file; the next one waits for it, so none overtakes another.
     pub(super) writing: Option<tokio::task::JoinHandle<()>>,
     pub(super) exit: Option<i32>,
+    /// The session before the one that is being opened.
+    pub(super) before: Option<Handle>,
+    /// Sessions that are being closed.
+    pub(super) closing: Vec<tokio::task::JoinHandle<()>>,
+    pub(super) failed: Option<HarnessError>,
     title: String,
 }
 
@@ -152,12 +162,15 @@ pub async fn run(options: Options, handle: Handle, open: Open) -> anyhow::Result
         answers: FuturesUnordered::new(),
         writing: None,
         exit: None,
+        before: None,
+        closing: Vec::new(),
+        failed: None,
         title: String::new(),
     };
     looped.start(&options).await?;
     looped.turn(&mut signals).await;
     watch.abort();
-    let Loop { state, screen, handle, keep, input, writing, .. } = looped;
+    let Loop { state, screen, handle, keep, input, writing, before, closing, failed, .. } = looped;
     drop(input);
     drop(screen);
     if let Some(writing) = writing {
@@ -165,12 +178,22 @@ pub async fn run(options: Options, handle: Handle, open: Open) -> anyhow::Result
     }
     // The debounce may not have come round; what is in the composer now is what must come back.
     let _ = keep.save_draft(&state.draft_key(), &state.composer.text());
-    handle.close().await;
+    if let Some(before) = before {
+        before.close().await;
+    }
+    for closing in closing {
+        let _ = closing.await;
+    }
+    // What is only being opened has nothing to lose, and leaving must not wait for it.
+    if !state.session.opening {
+        handle.close().await;
+    }
     let hint = resume_hint(&state, &options.sessions);
     Ok(Exit {
         resume_hint: hint,
         code: signals.code.unwrap_or(0),
         last_answer: state.transcript.last_answer(),
+        failed,
     })
 }
 
@@ -189,8 +212,13 @@ impl Loop {
     async fn start(&mut self, options: &Options) -> anyhow::Result<()> {
         let (columns, rows) = self.screen.size()?;
         self.apply([Action::Resize(columns, rows)]).await;
-        let joined = self.rejoin().await;
-        self.apply(joined).await;
+        match self.handle.take_tail() {
+            Some(tail) => self.await_opening(tail),
+            None => {
+                let joined = self.rejoin().await;
+                self.apply(joined).await;
+            }
+        }
         self.load_kept();
         if let Some(draft) = &options.draft {
             self.state.composer.put_before(draft);
@@ -219,6 +247,14 @@ impl Loop {
                 self.state.surface.popup = Some(Popup::Missing { path, folder });
             }
         }
+    }
+
+    /// Shows the end of a session that is being opened, and hears when it is.
+    pub(super) fn await_opening(&mut self, tail: Tail) {
+        let (handle, id) = (self.handle.clone(), tail.header.id.clone());
+        update(&mut self.state, Action::Opening(Box::new(tail)));
+        let opened = async move { Some(Action::Opened(id, handle.opened().await)) };
+        self.answers.push(opened.boxed());
     }
 
     /// Brings back what earlier runs kept for the session that is open now.
@@ -316,6 +352,14 @@ impl Loop {
         for job in self.state.transcript.take_jobs() {
             let work = tokio::task::spawn_blocking(move || job.run());
             self.answers.push(async move { work.await.ok().map(Action::Highlighted) }.boxed());
+        }
+        if let Some(tree) = &self.state.tree
+            && let Some(job) = self.state.transcript.take_page_job()
+        {
+            let reader = tree.reader.clone();
+            let work = tokio::task::spawn_blocking(move || job.run(&reader));
+            let paged = async move { work.await.ok().map(|paged| Action::Paged(Box::new(paged))) };
+            self.answers.push(paged.boxed());
         }
         let title = match &self.state.session.name {
             Some(name) => format!("{name} · harness-tui"),
@@ -434,7 +478,7 @@ impl Loop {
 
 /// Whether the snapshot already shows what the event tells.
 fn covers(snapshot: &Snapshot, event: &Event) -> bool {
-    let known = |id: &EntryId| snapshot.branch.iter().rev().any(|entry| entry.id == *id);
+    let known = |id: &EntryId| snapshot.tree.index().position(id).is_some();
     match event {
         Event::MessageEnd { entry, .. } => known(entry),
         Event::EntryAppended { entry } => known(&entry.id),

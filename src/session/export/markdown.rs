@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::failed;
-use super::pieces::{Piece, Told, told};
+use super::pieces::{Piece, Told, Voice, told};
 use crate::session::redact::Redactor;
 use crate::session::snapshot::SessionView;
 use crate::session::{SessionError, parse};
@@ -39,6 +39,11 @@ pub(super) fn write(
 }
 
 fn section(told: &Told) -> String {
+    if let (Voice::Note, [Piece::Text(words)]) = (told.voice, told.pieces.as_slice())
+        && !words.contains('\n')
+    {
+        return format!("{}: {}\n\n", prose(&told.title), prose(words));
+    }
     let mut text = format!("## {}\n\n", prose(&told.title));
     if told.is_error {
         text.push_str("*failed*\n\n");

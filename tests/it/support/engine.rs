@@ -36,6 +36,8 @@ pub(crate) enum Step {
     Fail(ProviderError),
     /// Says this and reports that many tokens in the context.
     Count(&'static str, u64),
+    /// Calls `look` with this argument and reports that many tokens.
+    CountCall(&'static str, u64),
     /// Says this and is cut off at the output limit.
     Cut(&'static str),
     /// Streams this much and then nothing, until it is cancelled.
@@ -76,6 +78,20 @@ impl Player {
                 let mut events = text(said);
                 events.push(end(vec![Part::text(said)], StopReason::Length));
                 events
+            }
+            Step::CountCall(argument, total) => {
+                let call = ToolCall {
+                    id: "c".into(),
+                    name: "look".into(),
+                    arguments: json!({"path": argument}),
+                    ..ToolCall::default()
+                };
+                vec![StreamEvent::Finished(Box::new(AssistantMessage {
+                    content: vec![Part::ToolCall(call)],
+                    stop_reason: StopReason::ToolUse,
+                    usage: Usage { input: total, total_tokens: total, ..Usage::default() },
+                    ..AssistantMessage::default()
+                }))]
             }
             Step::Count(said, total) => {
                 let mut events = text(said);

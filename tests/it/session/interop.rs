@@ -1,0 +1,1 @@
+//! Files as other programs of the format write them, and what they find in ours.
