@@ -12,6 +12,8 @@ mod headless;
 mod keys;
 #[cfg(feature = "tui")]
 mod markdown;
+#[cfg(feature = "tui")]
+mod opening;
 mod providers;
 mod sanitize;
 #[cfg(feature = "tui")]
