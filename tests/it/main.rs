@@ -15,6 +15,8 @@ mod keys;
 mod markdown;
 mod navigation;
 #[cfg(feature = "tui")]
+mod opening;
+#[cfg(feature = "tui")]
 mod picker;
 #[cfg(feature = "tui")]
 mod popups;
