@@ -31,7 +31,7 @@ pub use event::{
 pub use handle::{Handle, Open, Subscription, Update, Which};
 pub use queue::QueueMode;
 pub use setup::{Compaction, CompactionSettings, Model, Models, Names, Setup};
-pub use shelf::{Copier, Scope, Shelf};
+pub use shelf::{Scope, Shelf};
 pub use snapshot::{RunningCall, Snapshot};
 
 // What a shelf gives; front ends know it from here.

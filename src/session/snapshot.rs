@@ -20,6 +20,9 @@ const GAP: u64 = 64 << 10;
 /// Most bytes that are read at once: lines longer than this are read alone.
 const BLOCK: u64 = 1 << 20;
 
+/// Takes a line with its place.
+pub(super) type Each<'e> = &'e mut dyn FnMut(Position, &Node, &[u8]) -> Result<(), SessionError>;
+
 /// A session at one moment. Clones are cheap; any thread may read.
 #[derive(Debug, Clone)]
 pub struct SessionView {
@@ -84,7 +87,7 @@ impl SessionView {
     pub(super) fn each_line(
         &self,
         positions: &[Position],
-        each: &mut dyn FnMut(Position, &Node, &[u8]) -> Result<(), SessionError>,
+        each: Each<'_>,
     ) -> Result<(), SessionError> {
         let index = self.tree.index();
         let source = &self.tree.reader.source;

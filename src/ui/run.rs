@@ -170,31 +170,7 @@ pub async fn run(options: Options, handle: Handle, open: Open) -> anyhow::Result
     looped.start(&options).await?;
     looped.turn(&mut signals).await;
     watch.abort();
-    let Loop { state, screen, handle, keep, input, writing, before, closing, failed, .. } = looped;
-    drop(input);
-    drop(screen);
-    if let Some(writing) = writing {
-        let _ = writing.await;
-    }
-    // The debounce may not have come round; what is in the composer now is what must come back.
-    let _ = keep.save_draft(&state.draft_key(), &state.composer.text());
-    if let Some(before) = before {
-        before.close().await;
-    }
-    for closing in closing {
-        let _ = closing.await;
-    }
-    // What is only being opened has nothing to lose, and leaving must not wait for it.
-    if !state.session.opening {
-        handle.close().await;
-    }
-    let hint = resume_hint(&state, &options.sessions);
-    Ok(Exit {
-        resume_hint: hint,
-        code: signals.code.unwrap_or(0),
-        last_answer: state.transcript.last_answer(),
-        failed,
-    })
+    Ok(looped.leave(&options, signals.code.unwrap_or(0)).await)
 }
 
 /// How to come back, when there is something to come back to.
@@ -247,6 +223,31 @@ impl Loop {
                 self.state.surface.popup = Some(Popup::Missing { path, folder });
             }
         }
+    }
+
+    /// Gives the terminal back, keeps what is to be kept, and closes what is open.
+    async fn leave(self, options: &Options, code: i32) -> Exit {
+        let Self { state, screen, handle, keep, input, writing, before, closing, failed, .. } =
+            self;
+        drop(input);
+        drop(screen);
+        if let Some(writing) = writing {
+            let _ = writing.await;
+        }
+        // The debounce may not have come round; what is in the composer now must come back.
+        let _ = keep.save_draft(&state.draft_key(), &state.composer.text());
+        if let Some(before) = before {
+            before.close().await;
+        }
+        for closing in closing {
+            let _ = closing.await;
+        }
+        // What is only being opened has nothing to lose, and leaving must not wait for it.
+        if !state.session.opening {
+            handle.close().await;
+        }
+        let resume_hint = resume_hint(&state, &options.sessions);
+        Exit { resume_hint, code, last_answer: state.transcript.last_answer(), failed }
     }
 
     /// Shows the end of a session that is being opened, and hears when it is.

@@ -109,7 +109,6 @@ pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
     if state.surface.focus == Focus::Approval {
         state.surface.focus = Focus::Composer;
     }
-    tree_ask::carried(state, other);
     Vec::new()
 }
 
