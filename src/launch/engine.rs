@@ -3,20 +3,16 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
 
-use harness_tui::config;
 use harness_tui::harness::{
-    Command, Compaction, ErrorCode, Handle, HarnessError, Open, QueueMode, Setup, Which, spawn,
-    spawn_after,
+    Command, ErrorCode, Handle, HarnessError, Open, Setup, Which, spawn, spawn_after,
 };
 use harness_tui::policy::Profile;
 use harness_tui::ports::SystemClock;
-use harness_tui::providers::{RetryPolicy, Timeouts};
 use harness_tui::session::{Session, Tail};
 use harness_tui::tools::{self, Tool};
 
-use super::{Ground, Stop, models, prompt, session};
+use super::{Ground, Stop, models, numbers, prompt, session};
 use crate::cli::Cli;
 
 /// Steps a turn when nothing else is said: the built-in agent for coding works long.
@@ -108,52 +104,25 @@ fn setup(
             let ground = Arc::clone(ground);
             Arc::new(move || models::key_variables(&ground.live.get(), &ground.cli).into())
         },
-        timeouts: Timeouts {
-            connect: Duration::from_secs(config.timeouts.connect),
-            first_byte: Duration::from_secs(config.timeouts.first_byte),
-            idle: Duration::from_secs(config.timeouts.idle),
-        },
-        retry: RetryPolicy {
-            enabled: config.retry.enabled,
-            max_retries: config.retry.max_retries,
-            base_delay: seconds(config.retry.base_delay),
-            max_delay: seconds(config.retry.max_delay),
-        },
+        timeouts: numbers::timeouts(&config),
+        retry: numbers::retry(&config),
         compaction: {
             let ground = Arc::clone(ground);
-            Arc::new(move |model: &str| compaction(&ground.live.get().compaction, model))
+            Arc::new(move |model: &str| numbers::compaction(&ground.live.get().compaction, model))
         },
         max_turns: cli.max_turns.or(config.default_max_turns).unwrap_or(MAX_TURNS),
-        steering: queue_mode(config.steering_mode.as_deref(), "steering_mode", &mut notices),
-        follow_up: queue_mode(config.follow_up_mode.as_deref(), "follow_up_mode", &mut notices),
+        steering: numbers::queue_mode(
+            config.steering_mode.as_deref(),
+            "steering_mode",
+            &mut notices,
+        ),
+        follow_up: numbers::queue_mode(
+            config.follow_up_mode.as_deref(),
+            "follow_up_mode",
+            &mut notices,
+        ),
         notices,
     })
-}
-
-/// What the config says for a model.
-fn compaction(config: &config::Compaction, model: &str) -> Compaction {
-    let own = config.models.get(model).copied().unwrap_or_default();
-    Compaction {
-        enabled: config.enabled,
-        reserve_tokens: own.reserve_tokens.unwrap_or(config.reserve_tokens),
-        keep_recent_tokens: own.keep_recent_tokens.unwrap_or(config.keep_recent_tokens),
-        preview: config.preview,
-    }
-}
-
-fn seconds(value: f64) -> Duration {
-    Duration::try_from_secs_f64(value).unwrap_or_default()
-}
-
-fn queue_mode(value: Option<&str>, key: &str, notices: &mut Vec<String>) -> QueueMode {
-    match value {
-        None | Some("one-at-a-time") => QueueMode::OneAtATime,
-        Some("all") => QueueMode::All,
-        Some(other) => {
-            notices.push(format!("config: {key} = {other:?} is neither one-at-a-time nor all"));
-            QueueMode::OneAtATime
-        }
-    }
 }
 
 pub(super) fn chosen_tools(cli: &Cli) -> Result<Vec<Arc<dyn Tool>>, HarnessError> {

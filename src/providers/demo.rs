@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::message::{Message, StopReason, ThinkingLevel};
 use crate::providers::answer::Answer;
 use crate::providers::demo_rules::{Done, Reply, Scene, reply};
+use crate::providers::demo_summary;
 use crate::providers::playback::{Beat, pieces, play};
 use crate::providers::script::estimate;
 use crate::providers::{Provider, Request, StreamEvent};
@@ -53,6 +54,7 @@ fn scene(request: &Request) -> Scene {
         match &**message {
             Message::User(_) => {
                 let text = message.text();
+                let text = demo_summary::quoted(&text).unwrap_or(text);
                 if !text.trim().is_empty() {
                     scene.prompts.push(text);
                     scene.done.clear();

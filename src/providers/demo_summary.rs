@@ -29,10 +29,20 @@ struct Found {
     goal: Option<String>,
 }
 
+/// The request that a summary quotes because it is being worked on; `None` for other texts.
+pub(super) fn quoted(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once("newest request, word for word")?;
+    let quote = rest.lines().skip_while(|line| !line.starts_with("> "));
+    let quote: Vec<&str> = quote.map_while(|line| line.strip_prefix('>')).map(str::trim).collect();
+    text.contains("<summary>").then(|| quote.join("\n")).filter(|quote| !quote.is_empty())
+}
+
 /// The summary of what the prompt quotes; without a quote, of the requests so far.
 pub(super) fn summary(prompt: &str, prompts: &[String]) -> String {
     let (conversation, task) = prompt.split_once("</conversation>").unwrap_or((prompt, ""));
     let mut found = look(conversation, task);
+    // The summary before has sections of its own.
+    let task = task.rsplit_once("</previous-summary>").map_or(task, |(_, task)| task);
     if found.asked.is_empty() && found.before.is_empty() {
         let earlier = prompts.len().saturating_sub(1);
         found.asked = prompts.iter().take(earlier).map(|text| head(text, 1)).collect();
@@ -139,6 +149,14 @@ mod tests {
     }
 
     #[test]
+    fn a_request_under_work_is_taken_from_the_summary_that_quotes_it() {
+        let text = "<summary>\nold\n\n**The user's newest request, word for word; it is being \
+            worked on:**\n\n> read a.txt\n> now\n\n<read-files>";
+        assert_eq!(quoted(text).as_deref(), Some("read a.txt\nnow"));
+        assert_eq!(quoted("read a.txt"), None);
+    }
+
+    #[test]
     fn the_first_part_of_a_turn_has_sections_of_its_own() {
         let prompt = "<conversation>\n[User]: do B\n</conversation>\n## Original Request\n";
         assert!(
@@ -153,6 +171,7 @@ mod tests {
             prompt in "(<conversation>|</conversation>|\\[User\\]: |\\[Assistant tool calls\\]: |path=\"|<previous-summary>|## Goal|\n|\\PC){0,20}"
         ) {
             summary(&prompt, &[]);
+            quoted(&prompt);
         }
     }
 }

@@ -1,4 +1,24 @@
 //! Folding with a real engine: when it happens, what the model is asked, what stays, what stops it.
+//!
+//! | case | test |
+//! |---|---|
+//! | trigger at 95,000 and 89,000 of 100,000; switched off | `turn/fit_tests.rs`, `room.rs`, `automatic::switched_off_…` |
+//! | tokens of usage, without usage, of failed answers, stale | `prepare_tests.rs` |
+//! | cuts: all fits, huge results, split turn, metadata, already compacted, second time, custom messages | `prepare_tests.rs` |
+//! | files: read, changed, cumulative, sorted | `files.rs` |
+//! | text: long results, astral characters, images, failed answers | `serialize.rs` |
+//! | cut off, empty or failed summary, abort, retry | `automatic::failing_…`, `a_stopped_…`, `automatic::what_is_typed_…` |
+//! | overflow once, twice, silent | `automatic::an_overflow_…`, `…a_second_overflow_…`, `fit_tests.rs` |
+//! | a huge result within one turn | `automatic::a_huge_result_…` |
+//! | messages queued meanwhile | `automatic::what_is_typed_…`, `fit_tests.rs` |
+//! | a second compaction keeps the first intact | `a_second_compaction_…` |
+//! | fixed overhead larger than the window | `automatic::fixed_overhead_…`, `…always_counts_too_much…` |
+//! | failing summaries in a loop | `automatic::failing_summaries_…` |
+//! | a compaction between call and result; cuts anywhere | `cases` |
+//! | the newest request after a compaction | `automatic::a_huge_result_…`, `automatic::a_prompt_…` |
+//! | stale counts, missing counts, sums of steps | `automatic::the_meter_…`, `…without_counts_…`, `…the_size_of_…` |
+//! | a smaller model | `automatic::a_smaller_model_…` |
+//! | a cancelled, failed or killed compaction | `a_stopped_…`, `closing_during_…` |
 
 mod automatic;
 mod cases;
@@ -43,26 +63,28 @@ pub(super) fn summaries(bench: &Bench) -> usize {
     requests(bench).iter().filter(|messages| messages[0].starts_with("user <conversation>")).count()
 }
 
-pub(super) async fn entries(engine: &Engine) -> Vec<Arc<Entry>> {
-    engine.handle.snapshot().await.unwrap().branch
+/// The whole active path.
+pub(super) fn entries(engine: &Engine) -> Vec<Arc<Entry>> {
+    let tree = engine.handle.tree();
+    tree.reader.entries(&tree.index().path(tree.leaf)).unwrap()
 }
 
-pub(super) async fn compactions(engine: &Engine) -> Vec<(String, EntryId)> {
+pub(super) fn compactions(engine: &Engine) -> Vec<(String, EntryId)> {
     let fits = |entry: &Arc<Entry>| match &entry.body {
         Body::Compaction { summary, first_kept_entry_id: Some(first), .. } => {
             Some((summary.clone(), first.clone()))
         }
         _ => None,
     };
-    entries(engine).await.iter().filter_map(fits).collect()
+    entries(engine).iter().filter_map(fits).collect()
 }
 
-pub(super) async fn id_of(engine: &Engine, said: &str) -> EntryId {
+pub(super) fn id_of(engine: &Engine, said: &str) -> EntryId {
     let says = |entry: &&Arc<Entry>| match &entry.body {
         Body::Message { message, .. } => message.text().starts_with(said),
         _ => false,
     };
-    entries(engine).await.iter().find(says).unwrap().id.clone()
+    entries(engine).iter().find(says).unwrap().id.clone()
 }
 
 #[tokio::test]
@@ -109,7 +131,7 @@ async fn a_second_compaction_brings_the_first_summary_up_to_date_and_changes_no_
     assert!(asked.contains("<previous-summary>\nsummary A\n</previous-summary>"), "{asked}");
     assert!(asked.contains("[User]: second") && !asked.contains("[User]: first"), "{asked}");
     // Between the two, the first summary is what counts.
-    let third = id_of(&engine, "third").await;
+    let third = id_of(&engine, "third");
     let summary = harness_tui::harness::Summary::None;
     let target = Some(third);
     engine.send(Command::Navigate { target, summary, label: None }).await.unwrap();
@@ -140,7 +162,7 @@ async fn a_person_may_say_up_to_where_and_what_matters() {
     for text in ["first", "second", "third"] {
         engine.turn(text).await;
     }
-    let up_to = Some(id_of(&engine, "second").await);
+    let up_to = Some(id_of(&engine, "second"));
     let instructions = Some("the numbers".to_owned());
     engine.send(Command::Compact { instructions, up_to }).await.unwrap();
     let asked = bench.player.requests.lock().unwrap()[3].messages[0].text();
@@ -149,7 +171,7 @@ async fn a_person_may_say_up_to_where_and_what_matters() {
     engine.turn("go").await;
     let last = requests(&bench).pop().unwrap();
     assert_eq!(&last[1..], ["user second", "stop two", "user third", "stop three", "user go"]);
-    let folded = Some(id_of(&engine, "first").await);
+    let folded = Some(id_of(&engine, "first"));
     let command = Command::Compact { instructions: None, up_to: folded };
     assert_eq!(engine.send(command).await.unwrap_err().code, ErrorCode::InvalidArgument);
 }
@@ -181,7 +203,7 @@ async fn a_draft_stores_nothing_until_it_is_accepted_and_the_edited_words_count(
     engine.turn("third").await;
     let store = Command::StoreCompaction { draft: Box::new(made.clone()) };
     engine.send(store.clone()).await.unwrap();
-    assert_eq!(compactions(&engine).await, [("edited".to_owned(), made.first_kept)]);
+    assert_eq!(compactions(&engine), [("edited".to_owned(), made.first_kept)]);
     let error = engine.send(store).await.unwrap_err();
     assert!(error.message.contains("has changed"), "{error}");
     engine.turn("fourth").await;
@@ -207,7 +229,7 @@ async fn a_stopped_compaction_leaves_nothing_and_the_next_prompt_is_taken_at_onc
     assert_eq!(bench.files.read(&path).unwrap(), before);
     engine.settled().await;
     engine.turn("third").await;
-    assert_eq!(compactions(&engine).await, []);
+    assert_eq!(compactions(&engine), []);
 }
 
 #[tokio::test]
@@ -224,7 +246,7 @@ async fn closing_during_a_compaction_leaves_a_session_that_opens_and_goes_on() {
     asking.await.unwrap().unwrap_err();
     let mut engine = bench.reopened(&path);
     engine.turn("third").await;
-    assert_eq!(compactions(&engine).await, []);
+    assert_eq!(compactions(&engine), []);
     assert_eq!(engine.told().await.len(), 6);
 }
 

@@ -10,6 +10,7 @@ pub(super) mod prepare;
 #[cfg(test)]
 mod prepare_tests;
 pub(super) mod prompt;
+pub(super) mod prune;
 pub(super) mod report;
 pub(super) mod room;
 mod serialize;

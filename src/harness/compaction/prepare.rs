@@ -8,13 +8,15 @@ use std::sync::Arc;
 use super::files::{Files, without_lists};
 use super::prompt::{Focus, Kind};
 use super::serialize::{blocks, cut};
-use super::summarise::{Task, Written};
+use super::summarise::{Task, Trouble, Written};
 use crate::message::{EntryId, Message, Usage};
 use crate::session::{Context, Index, Kind as EntryKind, Position};
 use crate::text::tokens;
 
 /// Characters of the newest request that a summary quotes when the request itself is folded.
 const QUOTE_CHARS: usize = 4_000;
+/// A summary of so many tokens is never too long, whatever it stands for.
+const SHORT: u64 = 1_000;
 /// What stands for the history of a turn that is split with nothing before it.
 const NO_HISTORY: &str = "No prior history.";
 
@@ -261,6 +263,8 @@ pub(in crate::harness) struct Plan {
     pub(in crate::harness) folded: usize,
     pub(in crate::harness) kept: usize,
     pub(in crate::harness) kept_tokens: u64,
+    /// Tokens of what the summary stands for.
+    stands_for: u64,
     /// Of the whole context, as it is now.
     pub(in crate::harness) tokens_before: u64,
     /// What no folding makes smaller.
@@ -283,6 +287,8 @@ impl Plan {
         mut files: Files,
         focus: &Focus,
     ) -> Self {
+        let before = cut.previous.as_ref().map_or(0, |(_, summary)| tokens::of_text(summary));
+        let stands_for = cut.folded_tokens + before;
         let messages = || cut.history.iter().chain(&cut.prefix);
         messages().for_each(|said| files.note(&said.message));
         let previous = cut.previous.map(|(_, summary)| without_lists(&summary).to_owned());
@@ -312,6 +318,7 @@ impl Plan {
             folded: cut.history.len() + cut.prefix.len(),
             kept: cut.kept,
             kept_tokens: cut.kept_tokens,
+            stands_for,
             tokens_before: 0,
             fixed: 0,
             files,
@@ -328,7 +335,23 @@ impl Plan {
     }
 
     /// The summary that is stored, and what it cost.
-    pub(in crate::harness) fn summary(&self, written: Vec<Written>) -> (String, Usage) {
+    ///
+    /// # Errors
+    /// When it is longer than what it stands for.
+    pub(in crate::harness) fn checked_summary(
+        &self,
+        written: Vec<Written>,
+    ) -> Result<(String, Usage), Trouble> {
+        let (summary, usage) = self.summary(written);
+        let length = tokens::of_text(&summary);
+        if length > SHORT && length > self.stands_for {
+            return Err(Trouble::Unusable("the summary is longer than what it stands for"));
+        }
+        Ok((summary, usage))
+    }
+
+    /// The same, unchecked.
+    pub(super) fn summary(&self, written: Vec<Written>) -> (String, Usage) {
         let mut usage = Usage::default();
         written.iter().for_each(|part| usage.add(&part.usage));
         let mut texts = written.into_iter().map(|part| part.text);

@@ -123,8 +123,8 @@ impl Driver {
 
     /// The summary for the machine is there, or is not.
     pub(super) fn fold_written(&mut self, job: u64, plan: &Plan, outcome: Outcome) {
-        let outcome = match outcome {
-            Ok(written) => Ok(Box::new(folded(plan, &plan.summary(written)))),
+        let outcome = match outcome.and_then(|written| plan.checked_summary(written)) {
+            Ok(summary) => Ok(Box::new(folded(plan, &summary))),
             Err(trouble) => Err(Failure::of_summary(&trouble)),
         };
         self.feed(Input::Compacted { job, outcome });
@@ -170,7 +170,7 @@ impl Driver {
         draft: bool,
         outcome: Outcome,
     ) -> Result<Reply, HarnessError> {
-        match outcome {
+        match outcome.and_then(|written| plan.checked_summary(written)) {
             Err(trouble) => {
                 let failure = Failure::of_summary(&trouble);
                 let text = format!("the compaction failed: {}", failure.message);
@@ -182,8 +182,7 @@ impl Driver {
                 ])?;
                 Err(HarnessError::new(ErrorCode::Compaction, text))
             }
-            Ok(written) if draft => {
-                let (summary, usage) = plan.summary(written);
+            Ok((summary, usage)) if draft => {
                 let (read_files, modified_files) = plan.files.lists();
                 let tokens_after = plan.tokens_after(&summary);
                 self.perform(vec![end_of(plan.tokens_before, tokens_after, None)])?;
@@ -200,7 +199,7 @@ impl Driver {
                     usage,
                 })))
             }
-            Ok(written) => self.store_folded(folded(plan, &plan.summary(written))),
+            Ok(summary) => self.store_folded(folded(plan, &summary)),
         }
     }
 

@@ -1,20 +1,29 @@
 //! How large the next request is: what a provider counted where that still holds, estimates of the
 //! rest.
 
+use std::sync::Arc;
+
 use super::Driver;
 use super::navigate::refused;
+use crate::harness::compaction::prune::prune;
 use crate::harness::compaction::report;
 use crate::harness::compaction::room::{Compaction, Room};
 use crate::harness::compaction::size::{self, Counted};
 use crate::harness::turn::Size;
 use crate::harness::{ContextReport, HarnessError, Reply};
 use crate::prompt::{Family, assemble};
+use crate::session::{Context, SessionError};
 
 impl Driver {
     /// The system prompt as it is sent.
     pub(super) fn system_prompt(&self) -> String {
         let spec = &self.model.spec;
         assemble(&self.setup.prompt, Family::of(&spec.provider, &spec.id), &self.specs)
+    }
+
+    /// What is sent of the context of the leaf.
+    pub(super) fn sent_context(&mut self) -> Result<Arc<Context>, SessionError> {
+        Ok(prune(&self.session().context()?))
     }
 
     /// How compaction is set now for the model that is asked.
@@ -50,7 +59,7 @@ impl Driver {
     pub(super) fn measure(&mut self) -> Counted {
         let fixed = size::of_fixed(&self.system_prompt(), &self.specs);
         let view = self.session().tree();
-        match self.session().context() {
+        match self.sent_context() {
             Ok(context) => size::count(&context, view.index(), view.leaf, fixed),
             Err(_) => Counted::default(),
         }
@@ -65,7 +74,7 @@ impl Driver {
 
     /// What fills the window.
     pub(super) fn report_context(&mut self) -> Result<Reply, HarnessError> {
-        let context = self.session().context().map_err(|error| refused(&error))?;
+        let context = self.sent_context().map_err(|error| refused(&error))?;
         let counted = self.measure();
         let room = self.room();
         let enabled = self.compaction().enabled;

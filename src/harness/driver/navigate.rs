@@ -135,10 +135,15 @@ impl Driver {
         if let (Some(target), Some(label)) = (labelled, &goal.label)
             && !label.trim().is_empty()
         {
-            let entry = self.session().set_label(target, Some(label));
-            written.push(entry.map_err(|error| refused(&error))?);
+            // The move is done; what did not come along is said.
+            match self.session().set_label(target, Some(label)) {
+                Ok(entry) => written.push(entry),
+                Err(error) => self.emit(Event::Notice { text: error.to_string() }),
+            }
         }
-        self.keep_queue()?;
+        if let Err(error) = self.keep_queue() {
+            self.emit(Event::Notice { text: error.message });
+        }
         self.after_write(written);
         let new_leaf = self.session().leaf().cloned();
         self.arrive();

@@ -64,7 +64,7 @@ impl Driver {
                 self.answer_at_once(Input::Measured { request, size }, queue);
             }
             Effect::Send { request } => {
-                self.flush(Flush::Sync)?;
+                self.flush(Flush::Lazy)?;
                 self.request(request)?;
             }
             Effect::Fold { job, reason } => {

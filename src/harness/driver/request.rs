@@ -21,8 +21,7 @@ const CHUNK: usize = 64;
 impl Driver {
     pub(super) fn request(&mut self, request: u64) -> Result<(), HarnessError> {
         let context = self
-            .session()
-            .context()
+            .sent_context()
             .map_err(|error| HarnessError::new(ErrorCode::Session, error.to_string()))?;
         let tools = self.specs.clone();
         let spec = self.model.spec.clone();

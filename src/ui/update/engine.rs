@@ -65,30 +65,9 @@ pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
     for held in &snapshot.held {
         state.tools.held(&held.key, &held.tool, &held.arguments, &held.summary, held.since);
     }
+    state.session = facts_of(&snapshot, state.transcript.is_empty());
     state.approvals.set(snapshot.held);
     state.queue = snapshot.queue;
-    state.session = SessionFacts {
-        id: snapshot.session.as_str().to_owned(),
-        path: snapshot.path,
-        name: snapshot.name,
-        read_only: snapshot.read_only,
-        model: snapshot.model,
-        model_known: snapshot.model_known,
-        thinking: snapshot.thinking,
-        profile: snapshot.profile,
-        tokens: Tokens {
-            window: snapshot.context_window,
-            context: snapshot.context_tokens,
-            estimated: snapshot.context_estimated,
-            input: snapshot.input,
-            output: snapshot.output,
-            cache_read: snapshot.cache_read,
-            cost: snapshot.cost,
-        },
-        opening: false,
-        stored: snapshot.tree.leaf.is_some() || !snapshot.branch.is_empty(),
-        untouched: state.transcript.is_empty(),
-    };
     if let Some((_, text)) =
         state.surface.carried.take_if(|(path, _)| state.session.path.as_ref() == Some(path))
     {
@@ -110,6 +89,32 @@ pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
         state.surface.focus = Focus::Composer;
     }
     Vec::new()
+}
+
+/// What a snapshot says about the session. `untouched`: nothing is shown of it.
+fn facts_of(snapshot: &Snapshot, untouched: bool) -> SessionFacts {
+    SessionFacts {
+        id: snapshot.session.as_str().to_owned(),
+        path: snapshot.path.clone(),
+        name: snapshot.name.clone(),
+        read_only: snapshot.read_only.clone(),
+        model: snapshot.model.clone(),
+        model_known: snapshot.model_known,
+        thinking: snapshot.thinking,
+        profile: snapshot.profile,
+        tokens: Tokens {
+            window: snapshot.context_window,
+            context: snapshot.context_tokens,
+            estimated: snapshot.context_estimated,
+            input: snapshot.input,
+            output: snapshot.output,
+            cache_read: snapshot.cache_read,
+            cost: snapshot.cost,
+        },
+        opening: false,
+        stored: snapshot.tree.leaf.is_some() || !snapshot.branch.is_empty(),
+        untouched,
+    }
 }
 
 /// The tree has grown.

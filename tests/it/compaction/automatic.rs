@@ -61,7 +61,7 @@ async fn a_prompt_that_would_go_over_the_limit_is_preceded_by_one_compaction() {
     let asked = requests(&bench).pop().unwrap();
     assert!(asked[0].contains("the summary"), "{asked:?}");
     assert_eq!(asked.last().unwrap(), "user third");
-    assert_eq!(compactions(&engine).await.len(), 1);
+    assert_eq!(compactions(&engine).len(), 1);
     // Two short turns on, nothing that was counted before the compaction starts another.
     engine.turn("fourth").await;
     engine.turn("fifth").await;
@@ -145,7 +145,7 @@ async fn switched_off_it_never_happens_and_an_overflow_is_a_card() {
     let mut engine = bench.engine();
     engine.turn(&long("first", 30_000)).await;
     engine.turn("second").await;
-    assert_eq!((requests(&bench).len(), compactions(&engine).await.len()), (2, 0));
+    assert_eq!((requests(&bench).len(), compactions(&engine).len()), (2, 0));
     assert_eq!(ends(&engine)[1].1.as_deref(), Some("overflow"));
 }
 
@@ -204,8 +204,8 @@ async fn failing_summaries_stop_after_a_few_and_history_and_prompts_are_safe() {
         assert_eq!(summaries(&bench), 2);
         assert_eq!(ends(&engine).pop(), Some((TurnStatus::Completed, None)));
         assert!(notices(&engine).iter().any(|text| text.contains(said)), "{:?}", notices(&engine));
-        assert_eq!(compactions(&engine).await, []);
-        let kept = entries(&engine).await;
+        assert_eq!(compactions(&engine), []);
+        let kept = entries(&engine);
         let is_notice = |body: &Body| matches!(body, Body::Custom { custom_type, .. } if custom_type == "harness-tui.notice");
         assert_eq!(kept.iter().filter(|entry| is_notice(&entry.body)).count(), 2);
     }
@@ -221,7 +221,7 @@ async fn without_counts_an_estimate_drives_the_meter_and_the_trigger() {
     assert!(snapshot.context_tokens > 70_000 && snapshot.context_estimated);
     engine.turn(&long("third", 30_000)).await;
     assert_eq!(begun(&engine), 1);
-    assert_eq!(compactions(&engine).await.len(), 1);
+    assert_eq!(compactions(&engine).len(), 1);
 }
 
 #[tokio::test]
@@ -288,10 +288,10 @@ async fn stopping_a_turn_while_it_folds_ends_it_and_leaves_no_entry() {
     engine.send(Command::Abort { by: "esc".into() }).await.unwrap();
     engine.settled().await;
     assert_eq!(ends(&engine).pop(), Some((TurnStatus::Cancelled, Some("aborted".into()))));
-    assert_eq!(compactions(&engine).await, []);
+    assert_eq!(compactions(&engine), []);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_typed_while_a_turn_folds_comes_next_and_keeps_its_kind() {
     let steps = vec![
         Step::Say("one"),
@@ -313,4 +313,41 @@ async fn what_is_typed_while_a_turn_folds_comes_next_and_keeps_its_kind() {
         &told[4..],
         ["user third", "stop done", "user now", "stop done", "user after", "stop done"]
     );
+}
+
+#[tokio::test]
+async fn a_summary_longer_than_what_it_stands_for_is_refused() {
+    let endless: &'static str = Box::leak("so long ".repeat(60_000).into_boxed_str());
+    let steps = vec![Step::Say("one"), Step::Count("two", 95_000), Step::Say(endless)];
+    let bench = bench(steps);
+    let mut engine = bench.engine();
+    engine.turn(&long("first", 30_000)).await;
+    engine.turn(&long("second", 10_000)).await;
+    engine.turn("third").await;
+    assert_eq!((begun(&engine), compactions(&engine).len()), (1, 0));
+    assert_eq!(ends(&engine).pop(), Some((TurnStatus::Completed, None)));
+}
+
+#[tokio::test]
+async fn a_server_that_finds_the_summary_request_too_large_gets_smaller_ones() {
+    let overflow = || Step::Fail(refused(ErrorKind::Overflow));
+    let steps = vec![Step::Say("one"), Step::Count("two", 95_000), overflow(), overflow()];
+    let bench = bench(steps);
+    let mut engine = bench.engine();
+    for n in 0..20 {
+        bench.player.steps.lock().unwrap().push_front(Step::Say("said"));
+        engine.turn(&long(&format!("part {n}"), 1_500)).await;
+    }
+    engine.turn("first").await;
+    engine.turn("second").await;
+    engine.turn("third").await;
+    assert_eq!(compactions(&engine).len(), 1);
+    let all = bench.player.requests.lock().unwrap();
+    let sizes: Vec<usize> = all
+        .iter()
+        .map(|request| request.messages[0].text())
+        .filter(|text| text.starts_with("<conversation>"))
+        .map(|text| text.len())
+        .collect();
+    assert!(sizes.len() > 3 && sizes[2] < sizes[0], "{sizes:?}");
 }
