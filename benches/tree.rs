@@ -3,8 +3,6 @@
 
 #![expect(clippy::expect_used, reason = "a bench that cannot run has nothing to tell")]
 
-#[expect(dead_code, reason = "of the conversation only the sizes are needed")]
-mod support;
 #[path = "../tests/it/support/trees.rs"]
 #[expect(dead_code, reason = "the tests' trees; a bench needs two of them")]
 mod trees;
@@ -18,9 +16,10 @@ use harness_tui::message::Message;
 use harness_tui::session::{Body, Flush, TreeView};
 use harness_tui::ui::action::{Action, Effect};
 
-use support::SIZES;
 use ui::Ui;
 
+/// Entries of the sizes that tell flat from linear.
+const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
 /// The terminal of all measurements.
 const SIZE: (u16, u16) = (120, 40);
 /// One chain, and ten entries a branch.

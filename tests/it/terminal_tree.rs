@@ -67,7 +67,14 @@ async fn the_tree_is_walked_from_end_to_end_by_keyboard() {
     term.types("\x15").await;
     ask(&mut term, "find line", "notes.txt").await;
 
-    open_tree(&mut term).await;
+    look(&mut term).await;
+    change(&mut term).await;
+    leave(&mut term, &place).await;
+}
+
+/// Fold, filter, label, compare.
+async fn look(term: &mut Term) {
+    open_tree(term).await;
     term.sees("├").await;
     term.until("both branches", |screen| {
         screen.contains("you find line") && screen.contains("you read other.txt")
@@ -75,7 +82,7 @@ async fn the_tree_is_walked_from_end_to_end_by_keyboard() {
     .await;
 
     // Fold, and unfold by a filter.
-    select(&mut term, "you read other").await;
+    select(term, "you read other").await;
     term.types(" ").await;
     term.sees("⊞").await;
     term.types("3").await;
@@ -96,7 +103,10 @@ async fn the_tree_is_walked_from_end_to_end_by_keyboard() {
     term.sees("parted after").await;
     term.types("\x1b").await;
     term.until("the comparison is closed", |screen| !screen.contains("parted after")).await;
+}
 
+/// Merge back, go with a summary, and come back.
+async fn change(term: &mut Term) {
     // Bring the other branch here, in words of one's own.
     term.types("m").await;
     term.sees("in your own words").await;
@@ -107,29 +117,31 @@ async fn the_tree_is_walked_from_end_to_end_by_keyboard() {
     term.until("the summary is a row", |screen| screen.contains("branch summary the other")).await;
 
     // Go to the other branch with a summary by the model.
-    select(&mut term, "read other.txt").await;
+    select(term, "read other.txt").await;
     term.types("j").await;
     term.types("s").await;
     term.sees("moved there").await;
-    idle(&mut term).await;
-    open_tree(&mut term).await;
+    idle(term).await;
+    open_tree(term).await;
     term.sees("branch summary").await;
 
     // And back.
-    select(&mut term, "you find line").await;
+    select(term, "you find line").await;
     term.types("\r").await;
     term.sees("1 no summary").await;
     term.types("1").await;
     term.sees("> find line").await;
     term.types("\x15").await;
+}
 
-    // A fork is a session of its own.
-    open_tree(&mut term).await;
-    select(&mut term, "you read other").await;
-    let before = sessions(&place);
+/// A fork is a session of its own; then the end.
+async fn leave(term: &mut Term, place: &Place) {
+    open_tree(term).await;
+    select(term, "you read other").await;
+    let before = sessions(place);
     term.types("f").await;
     term.sees("> read other.txt").await;
-    assert_eq!(sessions(&place), before + 1);
+    assert_eq!(sessions(place), before + 1);
     term.types("\x15").await;
     term.types("\x04").await;
     assert_eq!(term.ends().await, 0);

@@ -145,6 +145,8 @@ pub struct Entries {
     on_path: Vec<bool>,
     totals: Vec<Total>,
     labels: HashMap<Position, Arc<str>>,
+    /// Whether `labels` has the entry: a walk over all entries must not hash.
+    labelled: Vec<bool>,
     known_labels: Arc<Labels>,
     newest: Option<EntryId>,
     leaf: Option<Position>,
@@ -187,6 +189,10 @@ impl Entries {
         self.labels.get(&position)
     }
 
+    pub fn is_labelled(&self, position: Position) -> bool {
+        self.labelled.get(position as usize).copied().unwrap_or_default()
+    }
+
     pub fn labels(&self) -> &HashMap<Position, Arc<str>> {
         &self.labels
     }
@@ -209,7 +215,7 @@ impl Entries {
 
     pub fn shows(&self, position: Position, filter: Filter) -> bool {
         let leaf = self.leaf == Some(position);
-        self.class(position).shows(filter, leaf, self.labels.contains_key(&position))
+        self.class(position).shows(filter, leaf, self.is_labelled(position))
     }
 
     /// Takes over the tree as it is now. Costs what is new, plus the way to the root when the path or
@@ -233,6 +239,7 @@ impl Entries {
             self.times.push(node.time_ms);
             self.totals.push(Total::of(node));
             self.on_path.push(false);
+            self.labelled.push(false);
         }
         let newest = self.len().checked_sub(1).and_then(|last| Position::try_from(last).ok());
         self.newest = newest.and_then(|last| index.node(last)).map(|node| node.id.clone());
@@ -326,5 +333,11 @@ impl Entries {
             .iter()
             .filter_map(|(id, label)| Some((view.index().position(id)?, Arc::clone(label))));
         self.labels = placed.collect();
+        self.labelled.fill(false);
+        for position in self.labels.keys() {
+            if let Some(labelled) = self.labelled.get_mut(*position as usize) {
+                *labelled = true;
+            }
+        }
     }
 }

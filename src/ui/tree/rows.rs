@@ -270,7 +270,7 @@ impl Rows {
 
     fn joins(&self, entries: &Entries, position: Position) -> bool {
         let above = self.above(position);
-        let plain = |at: Position| entries.class(at).is_result() && entries.label(at).is_none();
+        let plain = |at: Position| entries.class(at).is_result() && !entries.is_labelled(at);
         above != NONE
             && plain(position)
             && plain(above)
