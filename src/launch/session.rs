@@ -23,6 +23,7 @@ fn place(ground: &Ground) -> Place {
 }
 
 /// What a screen asks before it goes on.
+#[cfg_attr(not(feature = "tui"), expect(dead_code, reason = "only the screen can ask"))]
 #[derive(Debug)]
 pub(super) enum Ask {
     Nothing,
