@@ -58,6 +58,7 @@ pub fn repair(
     // What other readers take for the leaf stays it.
     let leaf = SessionView::read(&place.files, &path)
         .ok()
+        .filter(|view| !view.tree.index().is_empty())
         .map(|view| view.tree.leaf.and_then(|leaf| view.tree.index().node(leaf).cloned()));
     let leaf = leaf.map(|node| node.map(|node| node.id));
     let source = match found.migrated.take() {

@@ -140,8 +140,8 @@ impl Tree {
             return;
         };
         let id = EntryId::from(id);
-        let parent_id = shape.parent.as_deref().map(EntryId::from).filter(|parent| *parent != id);
-        let parent = parent_id.as_ref().and_then(|parent| self.index.position(parent));
+        let parent_id = shape.parent.as_deref().filter(|parent| *parent != id.as_str());
+        let parent = parent_id.and_then(|parent| self.index.position_of(parent));
         let recovered = parent_id.is_some() && parent.is_none();
         let kind = shape.kind();
         let is_message = kind == Kind::Message;

@@ -1,5 +1,6 @@
 //! Sessions on a file system: what is written when, what survives, what is refused.
 
+mod asked;
 mod catalog;
 mod checks;
 mod commands;

@@ -94,21 +94,7 @@ pub(in crate::harness) fn cut_of(source: &Source<'_>) -> Result<Cut, Nothing> {
     if ends_with_compaction(source.index, source.leaf) {
         return Err(Nothing::Already);
     }
-    let mut items: Vec<Said> = source
-        .context
-        .messages
-        .iter()
-        .filter_map(|(id, message)| Some(Said { id: id.clone()?, message: Arc::clone(message) }))
-        .collect();
-    let previous = match items.first().map(|first| (&first.id, &*first.message)) {
-        Some((id, Message::CompactionSummary(summary))) => {
-            Some((id.clone(), summary.summary.clone()))
-        }
-        _ => None,
-    };
-    if previous.is_some() {
-        items.remove(0);
-    }
+    let (previous, mut items) = said(source.context);
     // What a foreign compaction kept in itself has no entry of its own to begin with.
     let is_own = |said: &Said| previous.as_ref().is_none_or(|(id, _)| said.id != *id);
     let is_candidate = |said: &Said| {
@@ -153,6 +139,25 @@ pub(in crate::harness) fn cut_of(source: &Source<'_>) -> Result<Cut, Nothing> {
         folded_tokens,
         newest_user,
     })
+}
+
+/// The summary in front, and every message behind it with the entry it came from.
+fn said(context: &Context) -> (Option<(EntryId, String)>, Vec<Said>) {
+    let mut items: Vec<Said> = context
+        .messages
+        .iter()
+        .filter_map(|(id, message)| Some(Said { id: id.clone()?, message: Arc::clone(message) }))
+        .collect();
+    let previous = match items.first().map(|first| (&first.id, &*first.message)) {
+        Some((id, Message::CompactionSummary(summary))) => {
+            Some((id.clone(), summary.summary.clone()))
+        }
+        _ => None,
+    };
+    if previous.is_some() {
+        items.remove(0);
+    }
+    (previous, items)
 }
 
 /// The first candidate from the message on with which `keep` tokens stand at the end. When that
@@ -313,7 +318,7 @@ impl Plan {
             tasks,
             carried,
             is_split: !cut.prefix.is_empty(),
-            quote: quote.map(|text| cut_quote(text)),
+            quote: quote.map(cut_quote),
         }
     }
 

@@ -246,7 +246,7 @@ impl Transcript {
         let Some((part, block)) = self.parts.find(paged.job.stretch) else { return };
         match paged.page {
             Ok(page) => {
-                self.fill(part, block, &paged.job, page, paged.left);
+                self.fill(part, block, &paged.job, &page, paged.left);
                 self.drop_far_pages();
                 if let Some((jump, stretch)) = self.parts.jump
                     && stretch == paged.job.stretch
@@ -267,8 +267,8 @@ impl Transcript {
         }
     }
 
-    fn fill(&mut self, part: usize, block: usize, job: &PageJob, page: Page, left: usize) {
-        let rest = job.rest(&page);
+    fn fill(&mut self, part: usize, block: usize, job: &PageJob, page: &Page, left: usize) {
+        let rest = job.rest(page);
         let mut other = Self::default();
         other.intake.loading = true;
         other.intake.message = NUMBERS.wrapping_mul(u32::try_from(job.ticket).unwrap_or(0));

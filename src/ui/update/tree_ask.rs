@@ -74,6 +74,9 @@ pub(super) fn settled(state: &mut State) -> Option<Effect> {
 pub(super) fn joined(state: &mut State, tree: TreeView, other: bool) {
     if other {
         state.surface.tree.forget();
+        if state.surface.focus == Focus::Tree {
+            (state.surface.focus, state.surface.tab) = (Focus::Composer, Tab::Conversation);
+        }
     }
     state.surface.tree.take(&tree);
     state.tree = Some(tree);

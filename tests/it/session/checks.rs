@@ -315,7 +315,10 @@ mod any_bytes {
             let mut session = open(&files, Path::new("/out.jsonl"));
             prop_assert!(session.index().len() >= before.tree.index().len());
             prop_assert!(done.entries <= session.index().len());
-            prop_assert_eq!(session.leaf(), leaf.as_ref());
+            // Where nothing could be read nobody knows where the leaf was.
+            if !before.tree.index().is_empty() {
+                prop_assert_eq!(session.leaf(), leaf.as_ref());
+            }
             view::check(&request_view(&session.context().unwrap())).unwrap();
             for node in before.tree.index().iter() {
                 prop_assert!(session.index().position(&node.id).is_some());

@@ -230,6 +230,7 @@ fn a_fork_opens_and_the_text_of_its_message_is_in_the_new_composer_only() {
     let fork = Snapshot { session: "fork".into(), path: Some(path), ..snapshot() };
     ui.act(Action::Joined(Box::new(fork)));
     assert_eq!(ui.draft(), "with a trait");
+    assert_eq!(ui.state.surface.focus, Focus::Composer);
     ui.act(Action::Joined(Box::new(Snapshot { session: "third".into(), ..snapshot() })));
     assert_eq!(ui.draft(), "with a trait", "once");
 }

@@ -14,11 +14,7 @@ use crate::support::trees::Lines;
 #[test]
 fn the_active_branch_comes_first_and_only_branch_points_move_in() {
     let mut ui = opened(&forked());
-    let words: Vec<String> = list(&mut ui)
-        .iter()
-        .map(|row| row.split("   now").next().unwrap_or_default())
-        .map(|row| row.trim_end_matches('◀').trim_end().to_owned())
-        .collect();
+    let rows = list(&mut ui);
     let expected = [
         "• you list the source files",
         "• ⚙ bash src",
@@ -32,8 +28,12 @@ fn the_active_branch_comes_first_and_only_branch_points_move_in() {
         "you benchmark it",
         "◆ it is faster",
     ];
-    assert_eq!(words, expected);
-    assert!(list(&mut ui).iter().any(|row| row.ends_with("◀")), "the leaf is marked");
+    assert_eq!(rows.len(), expected.len(), "{rows:#?}");
+    for (row, begins) in rows.iter().zip(expected) {
+        assert!(row.starts_with(begins), "{row} does not begin with {begins}");
+    }
+    assert!(rows[4].ends_with("◀"), "the leaf is marked");
+    assert!(rows[3].contains("1.2k $0.02"), "what the branch cost: {}", rows[3]);
 }
 
 #[test]
