@@ -78,6 +78,10 @@ pub(super) fn first(ground: &Ground) -> Result<(Found, Ask), Stop> {
         return Ok((Found::New(Box::new(session)), Ask::Nothing));
     }
     if cli.resume {
+        if ground.headless {
+            let text = "--resume shows a list and needs a terminal; --continue or --session ID name a session";
+            return Err(Stop::usage(text));
+        }
         return Ok((new(), Ask::Which(None)));
     }
     if cli.resume_last {
