@@ -23,6 +23,7 @@ fn place(ground: &Ground) -> Place {
 }
 
 /// What a screen asks before it goes on.
+#[cfg_attr(not(feature = "tui"), expect(dead_code, reason = "only the screen can ask"))]
 #[derive(Debug)]
 pub(super) enum Ask {
     Nothing,
@@ -77,6 +78,10 @@ pub(super) fn first(ground: &Ground) -> Result<(Found, Ask), Stop> {
         return Ok((Found::New(Box::new(session)), Ask::Nothing));
     }
     if cli.resume {
+        if ground.headless {
+            let text = "--resume shows a list and needs a terminal; --continue or --session ID name a session";
+            return Err(Stop::usage(text));
+        }
         return Ok((new(), Ask::Which(None)));
     }
     if cli.resume_last {

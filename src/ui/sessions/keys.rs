@@ -96,6 +96,17 @@ pub(in crate::ui) fn key(state: &mut State, chord: Chord) -> Vec<Effect> {
     with_preview(state, work)
 }
 
+/// The wheel moves the selection, as the keys do.
+pub(in crate::ui) fn wheel(state: &mut State, rows: i32) -> Vec<Effect> {
+    let Parts { list, .. } = parts(state.size);
+    let Some(picker) = state.surface.picker.as_deref_mut() else { return Vec::new() };
+    if picker.mode == Mode::Browse {
+        picker.select(i64::from(rows));
+        picker.settle(usize::from(list.height));
+    }
+    with_preview(state, Vec::new())
+}
+
 fn with_preview(state: &mut State, mut work: Vec<Work>) -> Vec<Effect> {
     work.extend(news::follow(state));
     work.into_iter().map(Effect::Shelf).collect()

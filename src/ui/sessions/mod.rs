@@ -11,7 +11,7 @@ mod paint;
 mod picker;
 
 pub(super) use desk::Desk;
-pub(super) use keys::{enter_session as enter, key, missing, open, paste};
+pub(super) use keys::{enter_session as enter, key, missing, open, paste, wheel};
 pub(super) use news::heard;
 pub(super) use paint::{paint, paint_missing};
 pub use picker::{Mode, Picker, Row, Sort};

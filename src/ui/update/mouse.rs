@@ -5,6 +5,7 @@ use ratatui::layout::{Position, Rect};
 use crate::ui::action::Effect;
 use crate::ui::popup::Popup;
 use crate::ui::state::{Focus, State, Tab};
+use crate::ui::update::overlay::LINES;
 use crate::ui::update::tree;
 use crate::ui::view::{TOOLS_TAB_COLUMN, TREE_TAB_COLUMN};
 
@@ -19,6 +20,10 @@ pub(super) fn wheel(state: &mut State, rows: i32, column: u16, row: u16) -> Vec<
             let last = crate::ui::popups::help_lines().len().saturating_sub(1);
             let step = rows.unsigned_abs() as usize;
             *top = if rows < 0 { top.saturating_sub(step) } else { (*top + step).min(last) };
+        }
+        Some(Popup::Sessions) => return crate::ui::sessions::wheel(state, rows),
+        Some(Popup::Context { top, .. } | Popup::Facts { top, .. }) => {
+            *top = top.saturating_add_signed(rows.signum() as isize).min(LINES);
         }
         Some(_) => {}
         None if hits(state.areas.card, column, row) => state.approvals.scroll(i64::from(rows)),

@@ -86,9 +86,11 @@ pub(super) fn key(state: &mut State, chord: Chord) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Where lines to read begin after a key. They are fewer than this, however they wrap.
+/// Lines of a popup are fewer than this, however they wrap.
+pub(super) const LINES: usize = 1_000;
+
+/// Where lines to read begin after a key.
 fn scrolled(top: usize, chord: Chord) -> usize {
-    const LINES: usize = 1_000;
     match chord.key {
         Key::Up | Key::Char('k') => top.saturating_sub(1),
         Key::Down | Key::Char('j') => (top + 1).min(LINES),
