@@ -1,5 +1,6 @@
 //! One run of the program in a pseudo-terminal, and what the kernel counts of it.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::num::NonZeroU16;
 use std::time::Duration;
@@ -27,7 +28,11 @@ pub(crate) struct Program {
 impl Program {
     /// Starts it in a new home, on a model that plays this scenario.
     pub(crate) fn start(scenario: &Value) -> Self {
-        let home = tempfile::tempdir().expect("a home");
+        Self::start_in(tempfile::tempdir().expect("a home"), scenario, &[])
+    }
+
+    /// The same in a home that is there already, with arguments.
+    pub(crate) fn start_in(home: TempDir, scenario: &Value, args: &[&OsStr]) -> Self {
         let config = home.path().join("config");
         let words =
             "model = \"play/m\"\n[providers.play]\nkind = \"script\"\nscript = \"play.json\"\n";
@@ -37,6 +42,7 @@ impl Program {
         let (pty, pts) = pty_process::open().expect("a pseudo-terminal");
         pty.resize(Size::new(ROWS, COLUMNS)).expect("its size");
         let child = pty_process::Command::new(env!("CARGO_BIN_EXE_harness-tui"))
+            .args(args)
             .current_dir(home.path())
             .env("HARNESS_TUI_HOME", home.path())
             .env("TERM", "xterm-256color")
@@ -53,6 +59,14 @@ impl Program {
         let deadline = Instant::now() + PATIENCE;
         while !self.screen.screen().contents().contains(text) {
             assert!(self.read(deadline).await, "{text:?} was never seen");
+        }
+    }
+
+    /// Reads until the text is gone from the screen.
+    pub(crate) async fn sees_no(&mut self, text: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        while self.screen.screen().contents().contains(text) {
+            assert!(self.read(deadline).await, "{text:?} never went");
         }
     }
 
@@ -97,6 +111,15 @@ impl Program {
         let rollup = fs::read_to_string(format!("/proc/{}/smaps_rollup", self.pid()));
         let rollup = rollup.unwrap_or_default();
         let kilobytes = rollup.lines().find_map(|line| line.strip_prefix("Pss:"));
+        let kilobytes = kilobytes.and_then(|rest| rest.trim().strip_suffix(" kB"));
+        kilobytes.and_then(|number| number.parse::<f64>().ok()).unwrap_or(0.0) / 1024.0
+    }
+
+    /// The most memory it ever had in megabytes, shared pages included.
+    pub(crate) fn peak_mb(&self) -> f64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid()));
+        let status = status.unwrap_or_default();
+        let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let kilobytes = kilobytes.and_then(|rest| rest.trim().strip_suffix(" kB"));
         kilobytes.and_then(|number| number.parse::<f64>().ok()).unwrap_or(0.0) / 1024.0
     }

@@ -5,13 +5,13 @@
 //! nothing ever waits for a slow screen.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use super::{Command, ErrorCode, Event, HarnessError, Reply, Snapshot};
-use crate::session::TreeView;
+use crate::session::{Tail, TreeView};
 
 /// What the actor's mailbox holds.
 #[derive(Debug)]
@@ -30,6 +30,9 @@ pub struct Handle {
     pub(super) letters: mpsc::Sender<Letter>,
     pub(super) events: broadcast::Sender<Arc<Event>>,
     pub(super) tree: watch::Receiver<TreeView>,
+    /// How opening ended; `None` while it goes on.
+    pub(super) opened: watch::Receiver<Option<Result<(), HarnessError>>>,
+    pub(super) tail: Arc<Mutex<Option<Tail>>>,
 }
 
 /// A reader of events.
@@ -85,6 +88,29 @@ impl Handle {
     /// event that speaks of an entry is sent after the entry is in here.
     pub fn tree(&self) -> TreeView {
         self.tree.borrow().clone()
+    }
+
+    /// The end of a session that is still being opened, to be shown meanwhile; given once. Commands
+    /// may be sent already and are done when it is open.
+    pub fn take_tail(&self) -> Option<Tail> {
+        self.tail.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Whether opening has ended well.
+    pub fn is_open(&self) -> bool {
+        matches!(*self.opened.borrow(), Some(Ok(())))
+    }
+
+    /// Returns when the session is open.
+    ///
+    /// # Errors
+    /// Why it could not be opened.
+    pub async fn opened(&self) -> Result<(), HarnessError> {
+        let mut opened = self.opened.clone();
+        match opened.wait_for(Option::is_some).await {
+            Ok(opened) => opened.clone().unwrap_or(Ok(())),
+            Err(_gone) => Err(closed()),
+        }
     }
 
     /// Follows the engine from now on.

@@ -22,7 +22,7 @@ mod turn;
 pub use command::{
     Command, CompactionDraft, ContextPart, ContextReport, ExportFormat, ForkPoint, Reply, Summary,
 };
-pub use driver::spawn;
+pub use driver::{spawn, spawn_after};
 pub use error::{ErrorCode, HarnessError};
 pub use event::{
     CallKey, CompactionReason, Event, Failure, HeldCall, Phase, QueueKind, Queued, TurnStatus,
@@ -31,7 +31,7 @@ pub use event::{
 pub use handle::{Handle, Open, Subscription, Update, Which};
 pub use queue::QueueMode;
 pub use setup::{Compaction, CompactionSettings, Model, Models, Names, Setup};
-pub use shelf::{Copier, Scope, Shelf};
+pub use shelf::{Scope, Shelf};
 pub use snapshot::{RunningCall, Snapshot};
 
 // What a shelf gives; front ends know it from here.

@@ -3,7 +3,6 @@
 //! Everything here blocks on the disk and may read a lot of it, so a screen calls it from a thread of
 //! its own. Whatever may take long tells what it has bit by bit and can be stopped.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,9 +12,6 @@ use crate::session::{
     self, CopyPoint, Listed, Place, Progress, Query, Quote, Searched, Session, SessionError,
     SessionView, Trash, chosen_folder,
 };
-
-/// Makes a session out of a file and says where it is.
-pub type Copier = Arc<dyn Fn(&Path) -> Result<PathBuf, HarnessError> + Send + Sync>;
 
 /// Which sessions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -28,34 +24,18 @@ pub enum Scope {
 }
 
 /// The kept sessions. Clones are the same shelf.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Shelf {
     place: Place,
     trash: Trash,
     cwd: PathBuf,
-    import: Option<Copier>,
-}
-
-impl fmt::Debug for Shelf {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shelf")
-            .field("root", &self.place.root)
-            .field("cwd", &self.cwd)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Shelf {
     /// The sessions of `place` and their trash in `trash`, seen from the folder `cwd`.
     pub fn new(place: Place, trash: PathBuf, cwd: PathBuf) -> Self {
         let trash = Trash::new(place.clone(), trash);
-        Self { place, trash, cwd, import: None }
-    }
-
-    /// How a file becomes a session; without it [`Shelf::import`] refuses.
-    #[must_use]
-    pub fn with_import(self, import: Copier) -> Self {
-        Self { import: Some(import), ..self }
+        Self { place, trash, cwd }
     }
 
     /// The folder the front end works in.
@@ -145,9 +125,9 @@ impl Shelf {
     /// # Errors
     /// What the file is not, or what the system said.
     pub fn import(&self, file: &Path) -> Result<PathBuf, HarnessError> {
-        let refused = "a file cannot be imported here; harness-tui sessions import does it";
-        let import = self.import.as_ref();
-        import.ok_or_else(|| HarnessError::new(ErrorCode::InvalidState, refused))?(file)
+        session::import(&self.place, file, &self.cwd)
+            .map(|imported| imported.path)
+            .map_err(|error| of_session(&error))
     }
 
     /// Copies a whole session into the current folder.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use harness_tui::harness::{ErrorCode, HarnessError, Shelf, Which};
 use harness_tui::ports::{Disk, SystemClock};
 use harness_tui::session::{
-    CopyPoint, Durability, Flush, Place, Session, SessionView, chosen_folder, find_by_prefix,
-    folder_choice, most_recent,
+    CopyPoint, Durability, Flush, Place, Session, SessionView, Tail, chosen_folder, find_by_prefix,
+    folder_choice, most_recent, tail,
 };
 
 use super::{Ground, Stop};
@@ -35,25 +35,53 @@ pub(super) enum Ask {
     },
 }
 
+/// A session that was found.
+#[derive(Debug)]
+pub(super) enum Found {
+    New(Box<Session>),
+    /// In this file.
+    At(PathBuf),
+}
+
+/// Files up to this size are opened at once: it takes less time than a frame.
+const SMALL: u64 = 1 << 20;
+
+impl Found {
+    /// The end of a session that takes long to open, to be shown meanwhile.
+    pub(super) fn tail(&self) -> Option<Tail> {
+        let Self::At(path) = self else { return None };
+        let is_large = std::fs::metadata(path).is_ok_and(|facts| facts.len() > SMALL);
+        if is_large { tail(&Disk, path) } else { None }
+    }
+
+    pub(super) fn session(self, ground: &Ground) -> Result<Session, HarnessError> {
+        match self {
+            Self::New(session) => Ok(*session),
+            Self::At(path) => open(ground, &path),
+        }
+    }
+
+    pub(super) fn open(self, ground: &Ground) -> Result<Session, Stop> {
+        self.session(ground).map_err(|error| Stop::failed(error.message))
+    }
+}
+
 /// The session the command line asks for. What only a person can answer is left to the screen, which
 /// begins with a new session that is on no disk yet.
-pub(super) fn first(ground: &Ground) -> Result<(Session, Ask), Stop> {
+pub(super) fn first(ground: &Ground) -> Result<(Found, Ask), Stop> {
     let cli = &ground.cli;
     let failed = |error: HarnessError| Stop::failed(error.message);
-    let new = || Session::create(place(ground), &ground.cwd);
+    let new = || Found::New(Box::new(Session::create(place(ground), &ground.cwd)));
     if cli.no_session {
-        return Ok((Session::in_memory(Arc::new(SystemClock), &ground.cwd), Ask::Nothing));
+        let session = Session::in_memory(Arc::new(SystemClock), &ground.cwd);
+        return Ok((Found::New(Box::new(session)), Ask::Nothing));
     }
     if cli.resume {
-        if ground.headless {
-            let text = "--resume shows a list and needs a terminal; --continue or --session ID name a session";
-            return Err(Stop::usage(text));
-        }
         return Ok((new(), Ask::Which(None)));
     }
     if cli.resume_last {
         return match which(ground, Which::Recent) {
-            Ok(session) => Ok((session, Ask::Nothing)),
+            Ok(found) => Ok((found, Ask::Nothing)),
             Err(error) if ground.headless || error.code != ErrorCode::InvalidState => {
                 Err(failed(error))
             }
@@ -64,7 +92,7 @@ pub(super) fn first(ground: &Ground) -> Result<(Session, Ask), Stop> {
         };
     }
     if let Some(wanted) = &cli.fork {
-        return fork(ground, wanted).map(|session| (session, Ask::Nothing));
+        return fork(ground, wanted).map(|path| (Found::At(path), Ask::Nothing));
     }
     let Some(wanted) = &cli.session else { return Ok((new(), Ask::Nothing)) };
     let path = find(&place(ground), &ground.cwd, wanted)?;
@@ -73,7 +101,7 @@ pub(super) fn first(ground: &Ground) -> Result<(Session, Ask), Stop> {
     {
         return Ok((new(), Ask::Folder { path, folder }));
     }
-    open(ground, &path).map(|session| (session, Ask::Nothing)).map_err(failed)
+    Ok((Found::At(path), Ask::Nothing))
 }
 
 /// The sessions that are not open.
@@ -103,25 +131,25 @@ pub(super) fn folder(ground: &Ground, session: &mut Session, notices: &mut Vec<S
     here
 }
 
-/// The whole tree of a session, copied into this folder and opened there.
-fn fork(ground: &Ground, wanted: &str) -> Result<Session, Stop> {
+/// The whole tree of a session, copied into this folder.
+fn fork(ground: &Ground, wanted: &str) -> Result<PathBuf, Stop> {
     let place = place(ground);
     let path = find(&place, &ground.cwd, wanted)?;
     let copied = SessionView::read(&place.files, &path)
         .and_then(|view| view.copy(&place, &CopyPoint::Tree, &ground.cwd))
         .map_err(|error| Stop::failed(error.to_string()))?;
-    open(ground, &copied.path).map_err(|error| Stop::failed(error.message))
+    Ok(copied.path)
 }
 
 /// The session a front end asks for.
-pub(super) fn which(ground: &Ground, which: Which) -> Result<Session, HarnessError> {
+pub(super) fn which(ground: &Ground, which: Which) -> Result<Found, HarnessError> {
     match which {
-        Which::New => Ok(Session::create(place(ground), &ground.cwd)),
-        Which::Path(path) => open(ground, &path),
+        Which::New => Ok(Found::New(Box::new(Session::create(place(ground), &ground.cwd)))),
+        Which::Path(path) => Ok(Found::At(path)),
         Which::Recent => {
             let place = place(ground);
             match most_recent(&*place.files, &place.root, &ground.cwd) {
-                Some(path) => open(ground, &path),
+                Some(path) => Ok(Found::At(path)),
                 None => Err(HarnessError::new(
                     ErrorCode::InvalidState,
                     format!(
@@ -134,7 +162,7 @@ pub(super) fn which(ground: &Ground, which: Which) -> Result<Session, HarnessErr
     }
 }
 
-fn open(ground: &Ground, path: &Path) -> Result<Session, HarnessError> {
+pub(super) fn open(ground: &Ground, path: &Path) -> Result<Session, HarnessError> {
     // An empty file says nothing of a folder: ours is the one the command line names.
     if std::fs::metadata(path).is_ok_and(|facts| facts.is_file() && facts.len() == 0) {
         return Ok(Session::create_at(place(ground), path, &ground.cwd));

@@ -6,6 +6,7 @@
 //! marked as recovered.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::message::EntryId;
@@ -145,6 +146,15 @@ impl Index {
         ids.get(id).copied().filter(|position| (*position as usize) < self.len)
     }
 
+    /// The same for an id as text; the newest entry, which is asked for most, costs no search.
+    pub(super) fn position_of(&self, id: &str) -> Option<Position> {
+        let newest = Position::try_from(self.len.checked_sub(1)?).ok()?;
+        match self.node(newest) {
+            Some(node) if node.id.as_str() == id => Some(newest),
+            _ => self.position(&EntryId::from(id)),
+        }
+    }
+
     /// All nodes in file order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Node> {
         self.chunks.iter().flat_map(|chunk| chunk.iter())
@@ -181,10 +191,10 @@ impl Index {
         let position = Position::try_from(self.len).ok()?;
         {
             let mut ids = self.ids.write().unwrap_or_else(PoisonError::into_inner);
-            if ids.contains_key(&node.id) {
-                return None;
-            }
-            ids.insert(node.id.clone(), position);
+            match ids.entry(node.id.clone()) {
+                Entry::Occupied(_) => return None,
+                Entry::Vacant(free) => free.insert(position),
+            };
         }
         match self.chunks.last_mut() {
             Some(chunk) if chunk.len() < CHUNK => Arc::make_mut(chunk).push(node),

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 use serde::de::{IgnoredAny, MapAccess};
 
-use super::index::{Kind, Spent};
+use super::index::{Kind, Role, Spent};
 use super::journal::{self, Landmark};
 use lenient::{FromAny, Lenient};
 pub(super) use said::{Called, Said};
@@ -66,6 +66,11 @@ impl<'a> Shape<'a> {
         }
     }
 
+    /// Who speaks, when it is a message.
+    pub(super) fn role(&self) -> Option<Role> {
+        self.said.role.filter(|_| self.kind() == Kind::Message)
+    }
+
     /// Unix milliseconds: the message's own time, else the entry's; 0 when neither says.
     pub(super) fn time_ms(&self) -> i64 {
         let entry_time = || self.timestamp.as_deref().and_then(super::name::parse_iso);
@@ -97,18 +102,18 @@ impl<'a> Shape<'a> {
             Kind::Other => {
                 self.kind.as_deref().unwrap_or_default().chars().take(PREVIEW_CHARS).collect()
             }
-            _ => one_line(self.words.as_deref().unwrap_or_default()),
+            _ => one_line(self.words.as_deref().unwrap_or_default().chars()),
         }
     }
 }
 
 /// One line of at most [`PREVIEW_CHARS`] characters: white space and control characters collapse.
-pub(super) fn one_line(text: &str) -> String {
-    let mut out = String::new();
+pub(super) fn one_line(text: impl Iterator<Item = char>) -> String {
+    let mut out = String::with_capacity(PREVIEW_CHARS);
     let mut chars = 0;
     let mut gap = false;
     // A long run of blanks must not be walked to its end for one row of text.
-    for c in text.chars().take(PREVIEW_CHARS * 8) {
+    for c in text.take(PREVIEW_CHARS * 8) {
         if c.is_whitespace() || c.is_control() {
             gap = chars > 0;
             continue;
@@ -179,5 +184,96 @@ impl<'de> FromAny<'de> for Data<'de> {
             }
         }
         Ok(Some(data))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::session::parse::readable;
+
+    fn preview(line: &str) -> Option<String> {
+        Shape::of(line.as_bytes()).map(|shape| shape.preview())
+    }
+
+    #[test]
+    fn escapes_and_halves_of_pairs_read_as_people_see_them() {
+        let said = |text: &str| {
+            let line = format!(
+                r#"{{"type":"message","message":{{"role":"user","content":[{{"type":"text","text":"{text}"}}]}}}}"#
+            );
+            preview(&line).unwrap()
+        };
+        assert_eq!(said(r#"a\"b\\c\/d\u00e9\ud83d\ude00"#), "a\"b\\c/dé😀");
+        assert_eq!(said(r"\ud83d"), "\u{fffd}");
+        assert_eq!(said(r"\ude00x\ud83d\u0041"), "\u{fffd}x\u{fffd}A");
+        assert_eq!(said(r"\n\t  a\n\nb\r"), "a b");
+    }
+
+    #[test]
+    fn only_whole_objects_have_a_shape() {
+        for line in
+            ["", "x", "[]", "1", "{", "{}x", r#"{"a":1,}"#, r#"{"a":tru}"#, "{\"a\":\"\n\"}"]
+        {
+            assert!(Shape::of(line.as_bytes()).is_none(), "{line}");
+        }
+        assert!(Shape::of(b"{}").is_some());
+    }
+
+    fn value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            "[a-z \\n\"\\\\é😀]{0,20}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 24, 6, |inner| {
+            let key = prop_oneof![
+                Just("content".to_owned()),
+                Just("message".to_owned()),
+                Just("role".to_owned()),
+                Just("usage".to_owned()),
+                Just("data".to_owned()),
+                Just("arguments".to_owned()),
+                Just("details".to_owned()),
+                Just("text".to_owned()),
+                Just("cost".to_owned()),
+                "[a-z]{1,4}",
+            ];
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                proptest::collection::vec((key, inner), 0..6)
+                    .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_line_has_a_shape_exactly_when_it_is_an_object(value in value(), cut in 0usize..400, byte in any::<u8>()) {
+            let mut line = value.to_string().into_bytes();
+            prop_assert_eq!(Shape::of(&line).is_some(), value.is_object());
+            if let Some(at) = line.get_mut(cut) {
+                *at = byte;
+            }
+            let line = readable(&line);
+            let is_object = serde_json::from_slice::<Value>(&line).is_ok_and(|value| value.is_object());
+            prop_assert_eq!(Shape::of(&line).is_some(), is_object);
+        }
+
+        #[test]
+        fn the_words_of_any_text_are_its_beginning(text in ".{0,300}") {
+            let line = json!({"type": "branch_summary", "summary": text}).to_string();
+            let block = json!({"type": "message", "message": {"role": "user", "content": [{"text": text}]}});
+            let words = one_line(text.chars());
+            prop_assert_eq!(preview(&line).unwrap(), &*words);
+            prop_assert_eq!(preview(&block.to_string()).unwrap(), words);
+        }
     }
 }

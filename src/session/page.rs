@@ -76,7 +76,7 @@ impl Reader {
     /// # Errors
     /// As [`Reader::entries`].
     pub fn last_page(&self, stretch: Stretch) -> Result<Page, SessionError> {
-        let index = self.index();
+        let index = self.known(stretch)?;
         let mut cut = Cut::default();
         let mut shown = Vec::new();
         let mut next = Some(stretch.last);
@@ -99,7 +99,7 @@ impl Reader {
     /// # Errors
     /// As [`Reader::entries`].
     pub fn first_page(&self, stretch: Stretch) -> Result<Page, SessionError> {
-        let index = self.index();
+        let index = self.known(stretch)?;
         let way = self.way(stretch);
         let mut cut = Cut::default();
         let mut shown = Vec::new();
@@ -125,6 +125,11 @@ impl Reader {
         let shown =
             |at: &&Position| self.index().node(**at).is_some_and(|node| is_shown(node.kind));
         self.way(stretch).iter().filter(shown).count()
+    }
+
+    fn known(&self, stretch: Stretch) -> Result<&Index, SessionError> {
+        let index = self.index();
+        index.node(stretch.last).map(|_| index).ok_or_else(|| self.source.changed())
     }
 
     /// The positions of a stretch, root first.

@@ -4,6 +4,7 @@
 //! append is by construction the state after opening the file again.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::called::Calls;
@@ -11,7 +12,7 @@ use super::index::{Index, Kind, Marks, Node, Position, Role};
 use super::journal::Landmark;
 use super::line::Shape;
 use super::parse;
-use super::reader::Reader;
+use super::reader::{Reader, Source};
 use crate::message::EntryId;
 
 /// How many bad lines a notice names.
@@ -28,6 +29,15 @@ pub struct TreeView {
     /// The logical leaf, never a marker; `None` before the first entry.
     pub leaf: Option<Position>,
     pub labels: Arc<Labels>,
+}
+
+impl Default for TreeView {
+    /// The tree of a session that is not open yet.
+    fn default() -> Self {
+        let source = Source::Draft { bytes: Arc::default(), path: PathBuf::new() };
+        let reader = Reader { index: Index::default(), source };
+        Self { reader, leaf: None, labels: Arc::default() }
+    }
 }
 
 impl TreeView {
@@ -130,8 +140,8 @@ impl Tree {
             return;
         };
         let id = EntryId::from(id);
-        let parent_id = shape.parent.as_deref().map(EntryId::from).filter(|parent| *parent != id);
-        let parent = parent_id.as_ref().and_then(|parent| self.index.position(parent));
+        let parent_id = shape.parent.as_deref().filter(|parent| *parent != id.as_str());
+        let parent = parent_id.and_then(|parent| self.index.position_of(parent));
         let recovered = parent_id.is_some() && parent.is_none();
         let kind = shape.kind();
         let is_message = kind == Kind::Message;
@@ -140,7 +150,7 @@ impl Tree {
             parent,
             recovered,
             kind,
-            role: if is_message { shape.said.role } else { None },
+            role: shape.role(),
             offset,
             len,
             preview: self.preview(&shape, kind, parent),

@@ -4,11 +4,13 @@
 use std::sync::Arc;
 
 use crate::harness::{CallKey, Command, Event, HarnessError, Reply, Snapshot, Which};
-use crate::session::TreeView;
+use crate::message::SessionId;
+use crate::session::{Tail, TreeView};
 use crate::ui::chord::Chord;
 use crate::ui::highlight::Highlighted;
 use crate::ui::keymap::ActionId;
 use crate::ui::sessions::{News, Work};
+use crate::ui::transcript::Paged;
 
 /// Something happened.
 #[derive(Debug, Clone)]
@@ -41,11 +43,17 @@ pub enum Action {
     Tree(Box<TreeView>),
     /// The state of an engine: at the start, after a change of session, after missed events.
     Joined(Box<Snapshot>),
+    /// A session is being opened; this is its end.
+    Opening(Box<Tail>),
+    /// The session with this id is open, or could not be opened.
+    Opened(SessionId, Result<(), HarnessError>),
     /// A command was answered.
     Answered(Asked, Result<Reply, HarnessError>),
     Highlighted(Highlighted),
     /// What the tree pane wanted to read was read.
     Read(crate::ui::tree::Done),
+    /// Older entries of the conversation.
+    Paged(Box<Paged>),
     /// What earlier runs kept: the draft of this session, the stash, the project's prompts.
     Kept {
         draft: String,
@@ -107,6 +115,8 @@ pub enum Effect {
     Shelf(Work),
     /// Read bodies for the tree pane, beside the loop.
     Read(crate::ui::tree::Job),
+    /// The session could not be opened: go back to the one before, or end.
+    GoBack(HarnessError),
     /// Keep the draft of the session; an empty one is removed.
     SaveDraft {
         session: String,

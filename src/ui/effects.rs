@@ -8,7 +8,7 @@ use anyhow::Context;
 use crossterm::event::EventStream;
 use futures_util::FutureExt;
 
-use crate::harness::Which;
+use crate::harness::{HarnessError, Which};
 use crate::ui::action::{Action, Effect};
 use crate::ui::run::Loop;
 use crate::ui::terminal::COPY_BYTES;
@@ -32,15 +32,15 @@ impl Loop {
             Effect::Open(which) => self.open_other(which).await?,
             Effect::Shelf(work) => self.desk.begin(work)?,
             Effect::Rejoin => {
-                for action in self.rejoin().await {
-                    update(&mut self.state, action);
-                }
+                self.let_go();
+                self.take_over().await;
             }
             Effect::Read(job) => {
                 let Some(view) = self.state.tree.clone() else { return Ok(()) };
                 let work = tokio::task::spawn_blocking(move || job.run(&view));
                 self.answers.push(async move { work.await.ok().map(Action::Read) }.boxed());
             }
+            Effect::GoBack(error) => self.go_back(error).await,
             Effect::SaveDraft { session, text } => {
                 let keep = self.keep.clone();
                 self.write("the draft", move || keep.save_draft(&session, &text));
@@ -93,16 +93,61 @@ impl Loop {
 
     async fn open_other(&mut self, which: Which) -> anyhow::Result<()> {
         let handle = (self.open)(which).await.context("opening the session")?;
+        let tail = handle.take_tail();
         let events = handle.subscribe();
-        let snapshot = handle.snapshot().await.context("opening the session")?;
+        let snapshot = match tail {
+            None => Some(handle.snapshot().await.context("opening the session")?),
+            Some(_) => None,
+        };
         let old = std::mem::replace(&mut self.handle, handle);
         self.guarded.send_replace(self.handle.clone());
         self.events = events;
-        old.close().await;
+        // The one that can be gone back to is the last that was open.
+        if self.state.session.opening {
+            tokio::spawn(async move { old.close().await });
+        } else {
+            self.before = Some(old);
+        }
         self.state.composer.clear();
-        update(&mut self.state, Action::Joined(Box::new(snapshot)));
+        match (snapshot, tail) {
+            (Some(snapshot), _) => {
+                self.let_go();
+                update(&mut self.state, Action::Joined(Box::new(snapshot)));
+            }
+            (None, Some(tail)) => self.await_opening(tail),
+            (None, None) => {}
+        }
         self.load_kept();
         Ok(())
+    }
+
+    /// Closes the session before this one; nobody waits for it but the end of the program.
+    fn let_go(&mut self) {
+        if let Some(old) = self.before.take() {
+            self.closing.retain(|closing| !closing.is_finished());
+            self.closing.push(tokio::spawn(async move { old.close().await }));
+        }
+    }
+
+    /// The session cannot be opened: the one before comes back, or the screen ends.
+    async fn go_back(&mut self, error: HarnessError) {
+        let Some(before) = self.before.take() else {
+            self.failed = Some(error);
+            self.exit = Some(1);
+            return;
+        };
+        self.events = before.subscribe();
+        self.guarded.send_replace(before.clone());
+        self.handle = before;
+        self.take_over().await;
+        self.load_kept();
+        self.state.tell(format!("opening the session: {error}"));
+    }
+
+    async fn take_over(&mut self) {
+        for action in self.rejoin().await {
+            update(&mut self.state, action);
+        }
     }
 
     /// Stops the program as a shell expects it and goes on when it is continued.

@@ -55,6 +55,8 @@ pub struct SessionFacts {
     pub thinking: ThinkingLevel,
     pub profile: Profile,
     pub tokens: Tokens,
+    /// It is being opened: its end is shown, and commands wait.
+    pub opening: bool,
     /// It has entries, so it can be found again.
     pub stored: bool,
     /// Nothing has been said or shown since an empty session was joined.

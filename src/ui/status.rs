@@ -73,6 +73,10 @@ fn left(state: &State) -> (String, bool) {
     if state.approvals.open() > 0 {
         return (format!("held {since}{step}"), true);
     }
+    if state.session.opening {
+        let waits = if state.work.sent > 0 { "opening… your prompt waits" } else { "opening…" };
+        return (waits.into(), false);
+    }
     if !state.busy() {
         let failed = if work.failed { "failed: /retry asks again" } else { "" };
         return (failed.into(), work.failed);

@@ -134,6 +134,10 @@ fn header(state: &State, frame: &mut Frame<'_>) {
         Profile::Full => Span::styled("full: asks nothing ", theme.banner),
         other => Span::styled(format!("{} ", other.name()), theme.muted),
     });
+    // Nothing is known of a session that is being opened.
+    if session.opening {
+        right.clear();
+    }
     row(frame, area, 0, ends(left, right, area.width));
 }
 

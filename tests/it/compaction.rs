@@ -245,3 +245,21 @@ async fn idle_is_waited_for_until_the_compaction_has_ended() {
     waiting.await.unwrap();
     asking.await.unwrap().unwrap_err();
 }
+
+#[tokio::test]
+async fn the_report_names_the_parts_and_where_the_next_compaction_begins() {
+    let bench = bench(vec![Step::CountCall("a", 5_000), Step::Count("one", 6_000)]);
+    let mut engine = bench.engine();
+    engine.turn("first").await;
+    let Reply::Context(report) = engine.send(Command::ReportContext).await.unwrap() else {
+        panic!()
+    };
+    let names: Vec<&str> = report.parts.iter().map(|part| part.name.as_str()).collect();
+    assert_eq!(
+        names,
+        ["system prompt", "tools", "your messages", "answers", "tool calls", "tool results: look"]
+    );
+    assert_eq!((report.used, report.estimated, report.window), (6_000, false, 100_000));
+    assert_eq!(report.parts.iter().map(|part| part.tokens).sum::<u64>(), 6_000);
+    assert_eq!((report.compacts_at, report.keep_recent), (Some(90_000), 8));
+}

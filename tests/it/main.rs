@@ -15,6 +15,8 @@ mod keys;
 mod markdown;
 mod navigation;
 #[cfg(feature = "tui")]
+mod opening;
+#[cfg(feature = "tui")]
 mod picker;
 #[cfg(feature = "tui")]
 mod popups;
@@ -28,6 +30,8 @@ mod session;
 mod support;
 #[cfg(feature = "tui")]
 mod terminal;
+#[cfg(feature = "tui")]
+mod terminal_tree;
 mod tidy;
 mod tools;
 #[cfg(feature = "tui")]

@@ -216,3 +216,58 @@ fn sessions_are_searched_renamed_removed_restored_and_purged_by_the_command_line
         std::fs::metadata(place.home.path().join("data/trash")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
 }
+
+/// A session of two turns that a compaction can fold.
+fn told(place: &Place) {
+    place.config("[compaction]\nkeep_recent_tokens = 10\n");
+    std::fs::write(place.work.path().join("notes.txt"), "zebra\n".repeat(50)).unwrap();
+    ok(place, place.work.path(), &["-p", "read notes.txt"]);
+    ok(place, place.work.path(), &["-c", "-p", "hello"]);
+}
+
+#[tokio::test]
+async fn a_summary_is_edited_before_it_is_stored() {
+    let place = Place::new();
+    told(&place);
+    let mut term = ready(&place, &["-c"]).await;
+    term.sees("no language model, but").await;
+    term.types("/compact\r").await;
+    term.sees("compaction, not stored yet").await;
+    term.types("EDITED \x13").await;
+    term.sees("folded ").await;
+    let rows = listed(&place, &["--search", "EDITED"]);
+    assert_eq!(rows.len(), 1, "what was edited is what is in the file");
+}
+
+#[tokio::test]
+async fn the_context_and_the_facts_are_told() {
+    let place = Place::new();
+    told(&place);
+    let mut term = ready(&place, &["-c"]).await;
+    term.sees("no language model, but").await;
+    term.types("/context\r").await;
+    term.sees("context of demo").await;
+    term.sees("system prompt").await;
+    term.types("\x1b").await;
+    term.until("closed", |screen| !screen.contains("context of demo")).await;
+    term.types("/session\r").await;
+    term.sees("2 of yours").await;
+}
+
+#[tokio::test]
+async fn a_prompt_is_forked_with_its_text() {
+    let place = Place::new();
+    told(&place);
+    let mut term = ready(&place, &["-c"]).await;
+    term.sees("no language model, but").await;
+    term.types("/fork\r").await;
+    term.sees("fork before a prompt").await;
+    term.types("\r").await;
+    term.until("the text of the prompt", |screen| {
+        screen.contains("> hello") && !screen.contains("no language model, but")
+    })
+    .await;
+    term.types("\x15\x04").await;
+    assert_eq!(term.ends().await, 0);
+    assert_eq!(listed(&place, &[]).len(), 2);
+}

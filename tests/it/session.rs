@@ -12,6 +12,7 @@ mod faults;
 mod interop;
 mod operations;
 mod pages;
+mod tail;
 mod trash;
 mod tree;
 mod two_writers;

@@ -55,9 +55,9 @@ const EDGES: [(&str, &[&str]); 14] = [
 ];
 
 /// The data and words of a session; `ui` and `headless` may name nothing else of it.
-const SESSION_DATA: [&str; 15] = [
+const SESSION_DATA: [&str; 18] = [
     "Entry", "Body", "Origin", "Header", "journal", "Index", "Kind", "Labels", "Marks", "Node",
-    "Position", "Reader", "Role", "Spent", "TreeView",
+    "Page", "Position", "Reader", "Role", "Spent", "Stretch", "Tail", "TreeView",
 ];
 
 /// Code lines a file may have. Larger files with a stated reason stand in `EXCUSED`.

@@ -1,5 +1,7 @@
 //! The transcript as a reader sees it: whole screens, pairing of calls and results, the window.
 
+mod pages;
+
 use std::sync::Arc;
 
 use harness_tui::harness::{CallKey, Event, Failure, HeldCall, RunningCall, TurnStatus};

@@ -3,6 +3,7 @@
 mod acts;
 mod any;
 mod large;
+mod pictures;
 mod rows;
 
 use harness_tui::harness::Snapshot;

@@ -7,7 +7,10 @@ pub(super) mod branch;
 mod chunks;
 pub(super) mod files;
 pub(super) mod prepare;
+#[cfg(test)]
+mod prepare_tests;
 pub(super) mod prompt;
+pub(super) mod report;
 pub(super) mod room;
 mod serialize;
 pub(super) mod size;

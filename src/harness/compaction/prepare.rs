@@ -53,6 +53,8 @@ pub(in crate::harness) struct Source<'a> {
     pub(in crate::harness) leaf: Option<Position>,
     /// Tokens of recent messages that stay.
     pub(in crate::harness) keep: u64,
+    /// Tokens that may stay at most, when the message at the cut is a huge one.
+    pub(in crate::harness) most: u64,
     /// Fold everything before this entry instead.
     pub(in crate::harness) up_to: Option<&'a EntryId>,
 }
@@ -92,28 +94,14 @@ pub(in crate::harness) fn cut_of(source: &Source<'_>) -> Result<Cut, Nothing> {
     if ends_with_compaction(source.index, source.leaf) {
         return Err(Nothing::Already);
     }
-    let mut items: Vec<Said> = source
-        .context
-        .messages
-        .iter()
-        .filter_map(|(id, message)| Some(Said { id: id.clone()?, message: Arc::clone(message) }))
-        .collect();
-    let previous = match items.first().map(|first| (&first.id, &*first.message)) {
-        Some((id, Message::CompactionSummary(summary))) => {
-            Some((id.clone(), summary.summary.clone()))
-        }
-        _ => None,
-    };
-    if previous.is_some() {
-        items.remove(0);
-    }
+    let (previous, mut items) = said(source.context);
     // What a foreign compaction kept in itself has no entry of its own to begin with.
     let is_own = |said: &Said| previous.as_ref().is_none_or(|(id, _)| said.id != *id);
     let is_candidate = |said: &Said| {
         is_own(said) && !matches!(*said.message, Message::ToolResult(_) | Message::Unknown)
     };
     let at = match source.up_to {
-        None => by_size(&items, source.keep, &is_candidate),
+        None => by_size(&items, source.keep, source.most, &is_candidate),
         Some(up_to) => by_entry(&items, source.index, up_to, &is_candidate)?,
     };
     let at = at.ok_or(Nothing::TooSmall)?;
@@ -153,18 +141,48 @@ pub(in crate::harness) fn cut_of(source: &Source<'_>) -> Result<Cut, Nothing> {
     })
 }
 
-/// The first candidate behind which at most about `keep` tokens stand.
-fn by_size(items: &[Said], keep: u64, is_candidate: &dyn Fn(&Said) -> bool) -> Option<usize> {
+/// The summary in front, and every message behind it with the entry it came from.
+fn said(context: &Context) -> (Option<(EntryId, String)>, Vec<Said>) {
+    let mut items: Vec<Said> = context
+        .messages
+        .iter()
+        .filter_map(|(id, message)| Some(Said { id: id.clone()?, message: Arc::clone(message) }))
+        .collect();
+    let previous = match items.first().map(|first| (&first.id, &*first.message)) {
+        Some((id, Message::CompactionSummary(summary))) => {
+            Some((id.clone(), summary.summary.clone()))
+        }
+        _ => None,
+    };
+    if previous.is_some() {
+        items.remove(0);
+    }
+    (previous, items)
+}
+
+/// The first candidate from the message on with which `keep` tokens stand at the end. When that
+/// leaves more than `most`, because one message is huge, the first that does not, or the last.
+fn by_size(
+    items: &[Said],
+    keep: u64,
+    most: u64,
+    is_candidate: &dyn Fn(&Said) -> bool,
+) -> Option<usize> {
     let mut sum = 0;
     let mut reached = None;
+    let mut roomy = items.len();
     for (at, said) in items.iter().enumerate().rev() {
         sum += tokens::of_message(&said.message);
+        if sum <= most {
+            roomy = at;
+        }
         if sum >= keep {
             reached = Some(at);
             break;
         }
     }
     let from = reached.unwrap_or(0);
+    let from = if sum > most { from.max(roomy) } else { from };
     let next = items.iter().skip(from).position(is_candidate).map(|at| from + at);
     // Only huge results stand at the end: the answer that asked for them stays with them.
     next.or_else(|| items.iter().rposition(is_candidate))
@@ -300,7 +318,7 @@ impl Plan {
             tasks,
             carried,
             is_split: !cut.prefix.is_empty(),
-            quote: quote.map(|text| cut_quote(text)),
+            quote: quote.map(cut_quote),
         }
     }
 

@@ -135,7 +135,7 @@ mod tests {
         };
         assert_eq!(
             blocks(&[Message::Assistant(answer)]),
-            ["[Assistant]: look", "[Assistant tool calls]: read(limit=3, path=\"a.rs\")"]
+            ["[Assistant]: look", "[Assistant tool calls]: read(path=\"a.rs\", limit=3)"]
         );
     }
 

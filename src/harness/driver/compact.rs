@@ -10,6 +10,7 @@ use crate::harness::compaction::branch::take_lists;
 use crate::harness::compaction::files::Files;
 use crate::harness::compaction::prepare::{Cut, Nothing, Plan, Source, cut_of};
 use crate::harness::compaction::prompt::Focus;
+use crate::harness::compaction::size;
 use crate::harness::turn::{Effect, Folded, Input};
 use crate::harness::{
     CompactionDraft, CompactionReason, ErrorCode, Event, Failure, HarnessError, Phase, Reply,
@@ -58,8 +59,17 @@ impl Driver {
                 return Err(NoPlan::Nothing(Nothing::NotHere));
             }
         }
-        let source = Source { context: &context, index, leaf: view.leaf, keep, up_to };
+        let most = self.most();
+        let source = Source { context: &context, index, leaf: view.leaf, keep, most, up_to };
         cut_of(&source).map_err(NoPlan::Nothing)
+    }
+
+    /// Tokens of messages that may stay, however huge one of them is: half of what the limit leaves
+    /// beside system prompt and tools, so that the summary and the next steps have room.
+    fn most(&self) -> u64 {
+        let fixed = size::of_fixed(&self.system_prompt(), &self.specs);
+        let room = self.room();
+        room.limit.map_or(u64::MAX, |limit| (limit.saturating_sub(fixed) / 2).max(room.keep))
     }
 
     /// Tokens that folding would replace by a summary.

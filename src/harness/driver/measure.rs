@@ -2,9 +2,12 @@
 //! rest.
 
 use super::Driver;
+use super::navigate::refused;
+use crate::harness::compaction::report;
 use crate::harness::compaction::room::{Compaction, Room};
 use crate::harness::compaction::size::{self, Counted};
 use crate::harness::turn::Size;
+use crate::harness::{ContextReport, HarnessError, Reply};
 use crate::prompt::{Family, assemble};
 
 impl Driver {
@@ -58,5 +61,23 @@ impl Driver {
         let counted = self.measure();
         self.record.context_tokens = counted.tokens;
         self.record.estimated = counted.estimated;
+    }
+
+    /// What fills the window.
+    pub(super) fn report_context(&mut self) -> Result<Reply, HarnessError> {
+        let context = self.session().context().map_err(|error| refused(&error))?;
+        let counted = self.measure();
+        let room = self.room();
+        let enabled = self.compaction().enabled;
+        Ok(Reply::Context(Box::new(ContextReport {
+            model: self.model.spec.reference(),
+            window: self.model.spec.context_window,
+            parts: report::parts(&self.system_prompt(), &self.specs, &context, &counted),
+            used: counted.tokens,
+            estimated: counted.estimated,
+            reserve: room.reserve,
+            keep_recent: room.keep,
+            compacts_at: room.limit.filter(|_| enabled),
+        })))
     }
 }

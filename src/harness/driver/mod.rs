@@ -33,14 +33,10 @@ use super::handle::Letter;
 use super::partial::PartialFile;
 use super::setup::{Model, Setup};
 use super::turn::{Effect, Fresh, Machine};
-use super::{CallKey, Command, Event, Handle, HarnessError, Phase, Reply, RunningCall};
+use super::{CallKey, Command, Event, HarnessError, Phase, Reply, RunningCall};
 use inbox::Inside;
-pub use start::spawn;
+pub use start::{spawn, spawn_after};
 
-/// Commands that may wait before a sender has to.
-const MAILBOX: usize = 64;
-/// Events a reader may lag behind before it loses the oldest and has to join again.
-const EVENTS: usize = 4096;
 /// Reports of tasks that may wait before the tasks have to.
 const INBOX: usize = 256;
 
@@ -186,13 +182,13 @@ impl Driver {
             Command::SetThinkingLevel { level } => self.set_thinking(level),
             Command::SetApprovalProfile { profile } => self.set_profile(profile),
             Command::SetName { name } => self.set_name(&name),
+            Command::ReportContext => self.report_context(),
             Command::StoreCompaction { draft } => self.store_draft(*draft),
             Command::SetLabel { target, label } => self.set_label(&target, label.as_deref()),
             Command::Navigate { .. }
             | Command::Merge { .. }
             | Command::Compact { .. }
             | Command::DraftCompaction { .. }
-            | Command::ReportContext
             | Command::Fork { .. }
             | Command::Export { .. } => {
                 Err(HarnessError::new(super::ErrorCode::InvalidState, "this cannot be done yet"))
@@ -240,12 +236,4 @@ impl Driver {
             options: self.options(),
         }
     }
-}
-
-/// The handle and the channels behind it.
-fn channels(tree: TreeView) -> (Handle, mpsc::Receiver<Letter>, watch::Sender<TreeView>) {
-    let (letters, mailbox) = mpsc::channel(MAILBOX);
-    let (events, _) = broadcast::channel(EVENTS);
-    let (publish, tree) = watch::channel(tree);
-    (Handle { letters, events, tree }, mailbox, publish)
 }

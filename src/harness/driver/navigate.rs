@@ -69,7 +69,7 @@ impl Driver {
         target: &EntryId,
         label: Option<&str>,
     ) -> Result<Reply, HarnessError> {
-        let now = self.session().labels().get(target).map(|label| label.to_string());
+        let now = self.session().labels().get(target).cloned();
         let wanted = label.map(str::trim).filter(|label| !label.is_empty());
         if now.as_deref() == wanted && self.session().index().position(target).is_some() {
             return Ok(Reply::Done);

@@ -1,18 +1,20 @@
 //! Opening an engine: choose the model, settle what a crash left, then serve.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
-use tokio::sync::mpsc;
+use tokio::sync::{broadcast, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::message::{AssistantMessage, StopReason, ThinkingLevel, TurnId};
 use crate::session::journal::{Landmark, Record};
-use crate::session::{Flush, Position, Session};
+use crate::session::{Flush, Position, Session, Tail, TreeView};
 use crate::tools::FileTracker;
 
+use super::inbox::Inside;
 use super::totals::totals;
-use super::{Driver, INBOX, channels};
+use super::{Driver, INBOX};
+use crate::harness::handle::Letter;
 use crate::harness::partial::PartialFile;
 use crate::harness::queue::Queue;
 use crate::harness::recovery::{self, Past, Unfinished};
@@ -20,18 +22,75 @@ use crate::harness::setup::{Model, Setup};
 use crate::harness::turn::{Limits, Machine};
 use crate::harness::{ErrorCode, Handle, HarnessError, Phase};
 
+/// Commands that may wait before a sender has to.
+const MAILBOX: usize = 64;
+/// Events a reader may lag behind before it loses the oldest and has to join again.
+const EVENTS: usize = 4096;
+
+/// The engine's ends of the channels of a [`Handle`].
+struct Ends {
+    letters: mpsc::Receiver<Letter>,
+    tree: watch::Sender<TreeView>,
+    opened: watch::Sender<Option<Result<(), HarnessError>>>,
+}
+
+fn channels(tail: Option<Tail>) -> (Handle, Ends) {
+    let (letters, mailbox) = mpsc::channel(MAILBOX);
+    let (events, _) = broadcast::channel(EVENTS);
+    let (publish, tree) = watch::channel(TreeView::default());
+    let (tell, opened) = watch::channel(None);
+    let handle = Handle { letters, events, tree, opened, tail: Arc::new(Mutex::new(tail)) };
+    (handle, Ends { letters: mailbox, tree: publish, opened: tell })
+}
+
 /// Starts the engine of a session in a task of its own.
 ///
 /// # Errors
 /// When no model can be used, or the session cannot be read.
-pub fn spawn(mut setup: Setup) -> Result<Handle, HarnessError> {
+pub fn spawn(setup: Setup) -> Result<Handle, HarnessError> {
+    let (handle, ends) = channels(None);
+    let (driver, reports) = begin(setup, &handle, ends.tree)?;
+    ends.opened.send_replace(Some(Ok(())));
+    tokio::spawn(driver.serve(ends.letters, reports));
+    Ok(handle)
+}
+
+/// Starts the engine of a session that is still being opened. Commands wait until it is; when it
+/// cannot be opened, [`Handle::opened`] says why and the engine is closed.
+pub fn spawn_after(
+    tail: Option<Tail>,
+    setup: impl Future<Output = Result<Setup, HarnessError>> + Send + 'static,
+) -> Handle {
+    let (handle, ends) = channels(tail);
+    let engine = handle.clone();
+    tokio::spawn(async move {
+        match setup.await.and_then(|setup| begin(setup, &engine, ends.tree)) {
+            Ok((driver, reports)) => {
+                ends.opened.send_replace(Some(Ok(())));
+                // The engine ends when nobody holds a handle any more.
+                drop(engine);
+                driver.serve(ends.letters, reports).await;
+            }
+            Err(error) => {
+                ends.opened.send_replace(Some(Err(error)));
+            }
+        }
+    });
+    handle
+}
+
+/// Everything that is done before the first command.
+fn begin(
+    mut setup: Setup,
+    handle: &Handle,
+    tree: watch::Sender<TreeView>,
+) -> Result<(Driver, mpsc::Receiver<Inside>), HarnessError> {
     let mut notices = std::mem::take(&mut setup.notices);
     let settings = setup.session.settings().map_err(|error| session_error(&error))?;
     let model = choose_model(&setup, settings.model.as_ref(), &mut notices)?;
     let thinking = setup.thinking.or(settings.thinking_level).unwrap_or(ThinkingLevel::Off);
     let past = past(&setup.session)?;
     let specs = setup.tools.iter().map(|tool| tool.spec()).collect();
-    let (handle, letters, tree) = channels(setup.session.tree());
     let (inbox, reports) = mpsc::channel(INBOX);
     let limits = Limits { max_turns: setup.max_turns, retry: setup.retry };
     let mut queue = Queue::restore(past.queue);
@@ -83,8 +142,7 @@ pub fn spawn(mut setup: Setup) -> Result<Handle, HarnessError> {
     notices.extend(driver.session().take_notices().into_iter().map(|notice| notice.text));
     driver.notices = notices;
     driver.publish_tree();
-    tokio::spawn(driver.serve(letters, reports));
-    Ok(handle)
+    Ok((driver, reports))
 }
 
 fn session_error(error: &crate::session::SessionError) -> HarnessError {

@@ -16,7 +16,7 @@ type Answer = Result<(Reply, Vec<Effect>), HarnessError>;
 enum Opening {
     Prompt(Vec<Part>),
     /// A message that waited in a queue.
-    Queued(Item),
+    Queued(Box<Item>),
     /// Nothing new: from where the conversation stands.
     Again,
 }
@@ -38,7 +38,7 @@ impl Machine {
 
     /// Starts a turn with a message that waited.
     pub(super) fn begin_with_queued(&mut self, item: Item, fresh: Fresh) -> Vec<Effect> {
-        self.open(Opening::Queued(item), fresh)
+        self.open(Opening::Queued(Box::new(item)), fresh)
     }
 
     fn open(&mut self, opening: Opening, fresh: Fresh) -> Vec<Effect> {
@@ -54,7 +54,7 @@ impl Machine {
                 let message = Message::User(UserMessage { content, timestamp: fresh.now });
                 bodies.push(self.message_body(message, None));
             }
-            Opening::Queued(item) => self.deliver(vec![item], &mut bodies),
+            Opening::Queued(item) => self.deliver(vec![*item], &mut bodies),
             Opening::Again => {}
         }
         bodies.push(

@@ -88,8 +88,10 @@ impl Guard {
             return Verdict::Send;
         };
         let worth = (limit / USEFUL_SHARE).max(1);
-        let useful = size.gain >= worth
-            && self.useless.is_none_or(|after| size.tokens >= after.saturating_add(worth));
+        // One that won too little is followed by another only when the conversation has grown, and
+        // never when it is not the conversation that fills the window.
+        let again = |after: u64| size.fixed <= limit && size.tokens >= after.saturating_add(worth);
+        let useful = size.gain >= worth && self.useless.is_none_or(again);
         // A guess may be wrong, and only the provider knows better.
         let fits = size.tokens <= size.window || (size.guessed && size.estimated);
         let (tokens, window) = (size.tokens, size.window);
@@ -103,9 +105,11 @@ impl Guard {
             return if fits { Verdict::SendWith(text) } else { Verdict::Pause(text) };
         }
         let fixed = size.fixed;
+        let stays = tokens.saturating_sub(fixed).saturating_sub(size.gain);
         let text = format!(
             "the context is at {tokens} of {window} tokens and folding would not help: fixed \
-             overhead (system prompt and tools) is {fixed} of {window} tokens"
+             overhead (system prompt and tools) is {fixed} of {window} tokens, the newest messages \
+             are {stays}"
         );
         if fits { Verdict::SendWith(text) } else { Verdict::Refuse(text) }
     }

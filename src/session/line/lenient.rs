@@ -97,13 +97,70 @@ impl FromAny<'_> for bool {
     }
 }
 
-/// A text as one short line.
+/// A text as one short line; nothing when it is no text. However long it is, only the beginning is
+/// decoded.
 #[derive(Default)]
-pub(super) struct Words(pub(super) String);
+pub(super) struct Words(pub(super) Option<String>);
 
-impl FromAny<'_> for Words {
-    fn from_text(text: &str) -> Option<Self> {
-        Some(Self(one_line(text)))
+impl<'de> Deserialize<'de> for Words {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = <&RawValue>::deserialize(deserializer)?.get();
+        let text = raw.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        Ok(Self(text.map(|text| one_line(Unescaped(text)))))
+    }
+}
+
+/// The characters that the inside of a JSON string stands for. Half a pair is a replacement mark.
+pub(super) struct Unescaped<'a>(pub(super) &'a str);
+
+impl Unescaped<'_> {
+    fn take(&mut self, len: usize) -> Option<&str> {
+        let (taken, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    /// Four hex digits.
+    fn unit(&mut self) -> Option<u32> {
+        u32::from_str_radix(self.take(4)?, 16).ok()
+    }
+
+    fn pair(&mut self, high: u32) -> Option<char> {
+        let before = self.0;
+        if (0xD800..0xDC00).contains(&high) && self.take(2) == Some("\\u") {
+            let low = self.unit().filter(|low| (0xDC00..0xE000).contains(low));
+            if let Some(low) = low {
+                return char::from_u32(0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00));
+            }
+        }
+        self.0 = before;
+        char::from_u32(high)
+    }
+}
+
+impl Iterator for Unescaped<'_> {
+    type Item = char;
+
+    fn next(&mut self) -> Option<char> {
+        let first = self.0.chars().next()?;
+        self.take(first.len_utf8())?;
+        if first != '\\' {
+            return Some(first);
+        }
+        let escaped = self.0.chars().next()?;
+        self.take(escaped.len_utf8())?;
+        Some(match escaped {
+            'b' => '\u{8}',
+            'f' => '\u{c}',
+            'n' => '\n',
+            'r' => '\r',
+            't' => '\t',
+            'u' => {
+                let unit = self.unit()?;
+                self.pair(unit).unwrap_or(char::REPLACEMENT_CHARACTER)
+            }
+            other => other,
+        })
     }
 }
 

@@ -93,7 +93,7 @@ impl<'de> FromAny<'de> for Said {
 }
 
 fn words<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Option<String>, A::Error> {
-    Ok(map.next_value::<Lenient<Words>>()?.0.map(|words| words.0))
+    Ok(map.next_value::<Words>()?.0)
 }
 
 impl Found<'_> {
@@ -141,7 +141,7 @@ pub(super) struct Content {
 
 impl<'de> FromAny<'de> for Content {
     fn from_text(text: &str) -> Option<Self> {
-        Some(Self { text: one_line(text), ..Self::default() })
+        Some(Self { text: one_line(text.chars()), ..Self::default() })
     }
 
     fn from_list<A: SeqAccess<'de>>(mut list: A) -> Result<Option<Self>, A::Error> {
@@ -158,7 +158,7 @@ impl<'de> FromAny<'de> for Content {
             if content.listed.len() < PREVIEW_CHARS {
                 let gap = if content.listed.is_empty() { "" } else { ", " };
                 let listed = format!("{}{gap}{}", content.listed, called.words);
-                content.listed = one_line(&listed);
+                content.listed = one_line(listed.chars());
             }
             if content.calls.len() < MAX_CALLS {
                 content.calls.push(called);
@@ -221,7 +221,7 @@ impl Argument {
             }
             _ => String::new(),
         };
-        one_line(&format!("{tool} {}{lines}", self.words))
+        one_line(format!("{tool} {}{lines}", self.words).chars())
     }
 }
 

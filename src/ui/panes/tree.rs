@@ -44,7 +44,10 @@ pub(crate) fn paint(state: &State, frame: &mut Frame<'_>) {
     }
     let pane = &state.surface.tree;
     let focused = state.surface.focus == Focus::Tree;
-    let count = count(pane);
+    let mut count = count(pane);
+    if state.look.ascii {
+        count = count.replace('·', "-");
+    }
     if areas.tree_inner.height < areas.tree.height {
         let style = if focused { theme.border_focused } else { theme.border };
         framed(state, frame, areas.tree, ("Tree", &count), style);

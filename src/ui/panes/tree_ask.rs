@@ -4,7 +4,6 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 
-use crate::text::width::{truncate_to, wrap};
 use crate::ui::line_input::LineInput;
 use crate::ui::popups::{centred, field, open};
 use crate::ui::state::State;
@@ -28,10 +27,6 @@ pub(crate) fn paint(state: &State, ask: &Ask, frame: &mut Frame<'_>) -> Option<P
             let inner = boxed(state, "stop the turn first?", 3, frame);
             row(frame, inner, 0, Line::raw("A turn still runs on this branch."));
             row(frame, inner, 2, Line::raw("y stop it and go on   n stay"));
-            None
-        }
-        Ask::Store { top } => {
-            store(state, *top, frame);
             None
         }
         Ask::Compare { top, side } => {
@@ -69,28 +64,4 @@ fn choices(state: &State, wish: &Wish, selected: usize, frame: &mut Frame<'_>) {
     }
     let last = inner.height.saturating_sub(1);
     row(frame, inner, last, Line::styled("enter choose · esc back", theme.muted));
-}
-
-/// The draft of a compaction as it would be stored.
-fn store(state: &State, top: usize, frame: &mut Frame<'_>) {
-    let theme = &state.look.theme;
-    let Some(draft) = &state.surface.tree.under_way.draft else { return };
-    let screen = frame.area();
-    let area = centred(frame, 80, screen.height.saturating_sub(4).max(5));
-    let inner = open(state, frame, area, "store this compaction?", "y store · n drop · esc");
-    let facts = format!(
-        "folds {} messages, keeps {}; {} tokens before, about {} after",
-        draft.folded, draft.kept, draft.tokens_before, draft.tokens_after
-    );
-    row(frame, inner, 0, Line::styled(facts, theme.muted));
-    let width = usize::from(inner.width);
-    let clean = crate::text::sanitize::sanitize(&draft.summary);
-    let lines = clean.lines().flat_map(|text| {
-        wrap(text, width)
-            .into_iter()
-            .map(move |range| truncate_to(&text[range], width).into_owned())
-    });
-    for (offset, text) in (2..inner.height).zip(lines.skip(top)) {
-        row(frame, inner, offset, Line::styled(text, theme.text));
-    }
 }

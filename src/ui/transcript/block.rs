@@ -42,9 +42,20 @@ pub(super) enum Kind {
     /// A notice that the next of its sort replaces.
     Retry(String),
     Error(Box<Failure>),
+    /// Entries that are not loaded.
+    Gap(Gap),
     Summary(Source),
     Shell(Source),
     Custom(Source),
+}
+
+/// What is said of entries that are not loaded.
+#[derive(Debug, Default)]
+pub(super) struct Gap {
+    /// How many there are, where that is known.
+    pub(super) left: Option<usize>,
+    /// Why they cannot be read.
+    pub(super) why: Option<String>,
 }
 
 impl Block {

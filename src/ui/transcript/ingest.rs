@@ -27,6 +27,8 @@ pub(super) struct Intake {
     pub(super) ordinal: u32,
     /// A stored branch comes in, in which nothing comes twice.
     pub(super) loading: bool,
+    /// The branch begins in the middle of a conversation.
+    pub(super) is_middle: bool,
     turn: Option<TurnId>,
     step: u32,
 }
@@ -76,16 +78,20 @@ impl Transcript {
                 true
             }
             // Settings before the first message are the session's own, not news.
-            Body::ModelChange { provider, model_id } if !self.blocks.is_empty() => {
+            Body::ModelChange { provider, model_id } if self.has_begun() => {
                 self.push(Kind::Notice(format!("model {provider}/{model_id}")));
                 true
             }
-            Body::ThinkingLevelChange { thinking_level } if !self.blocks.is_empty() => {
+            Body::ThinkingLevelChange { thinking_level } if self.has_begun() => {
                 self.push(Kind::Notice(format!("thinking {thinking_level}")));
                 true
             }
             _ => false,
         }
+    }
+
+    fn has_begun(&self) -> bool {
+        self.intake.is_middle || !self.blocks.is_empty()
     }
 
     fn message(&mut self, message: &Message, source: Source, origin: Option<&Origin>) -> bool {

@@ -17,6 +17,13 @@ pub(super) struct Live {
     blocks: Vec<usize>,
 }
 
+impl Live {
+    /// Follows blocks that have moved.
+    pub(super) fn rename(&mut self, moved: &dyn Fn(usize) -> Option<usize>) {
+        self.blocks = self.blocks.iter().filter_map(|block| moved(*block)).collect();
+    }
+}
+
 impl Transcript {
     /// An answer begins; what was left of another is void. True when something of it was shown.
     pub(super) fn begin(&mut self) -> bool {

@@ -10,6 +10,7 @@ mod calls;
 mod cards;
 mod ingest;
 mod live;
+mod pages;
 mod rows;
 mod view;
 
@@ -18,12 +19,15 @@ use std::sync::Arc;
 
 use ratatui::text::Line;
 
+use crate::message::EntryId;
 use crate::session::Entry;
 use crate::ui::highlight::{HighlightJob, Highlighted, Highlights};
 
 use block::{Block, Kind};
 use ingest::Intake;
 use live::Live;
+use pages::Parts;
+pub use pages::{Older, PageJob, Paged};
 use view::View;
 
 /// How much of a tool call is shown.
@@ -49,6 +53,10 @@ struct Folds {
 #[derive(Debug, Default)]
 pub struct Transcript {
     blocks: Vec<Block>,
+    /// What the blocks before the loaded end are.
+    parts: Parts,
+    /// First and last entry and number of the entries that were loaded.
+    loaded: Option<(EntryId, EntryId, usize)>,
     intake: Intake,
     live: Option<Live>,
     folds: Folds,
@@ -65,16 +73,34 @@ impl Transcript {
 
     /// Shows this branch, root first, from its end; folds stay as they are. Copies no text.
     pub fn load(&mut self, branch: &[Arc<Entry>]) {
+        self.load_end(branch, Older::Nothing);
+    }
+
+    /// Shows the end of a branch; what is older is loaded in pages when a reader comes near it.
+    pub fn load_end(&mut self, branch: &[Arc<Entry>], older: Older) {
         let folds = self.folds;
         let view = std::mem::take(&mut self.view);
-        *self = Self { folds, view: View::at_end(&view), ..Self::default() };
+        let parts = self.parts.anew();
+        *self = Self { folds, parts, view: View::at_end(&view), ..Self::default() };
         self.blocks.reserve(branch.len());
+        self.loaded = ends(branch);
+        self.begins_after(older);
         self.intake.loading = true;
         for entry in branch {
             self.entry(entry);
         }
         self.intake.loading = false;
         self.give_up_calls();
+    }
+
+    /// Goes on with the same entries, now that it is known what is older, and leaves the window where
+    /// it is. `false`, and nothing done, when other entries are shown.
+    pub fn go_on(&mut self, branch: &[Arc<Entry>], older: Older) -> bool {
+        let is_same = self.loaded.is_some() && self.loaded == ends(branch);
+        if is_same {
+            self.know_older(older);
+        }
+        is_same
     }
 
     pub fn is_empty(&self) -> bool {
@@ -115,15 +141,17 @@ impl Transcript {
 
     /// The Markdown source of the newest answer that has text.
     pub fn last_answer(&self) -> Option<String> {
+        // What stands above a gap is not what was said last.
+        let gap = self.blocks.iter().rposition(|block| matches!(block.kind, Kind::Gap(_)));
+        let blocks = self.blocks.get(gap.map_or(0, |gap| gap + 1)..).unwrap_or_default();
         let spoken = |block: &Block| match &block.kind {
             Kind::Text { text, message } if !block.is_blank() => {
                 Some((text.as_str().to_owned(), *message))
             }
             _ => None,
         };
-        let (_, newest) = self.blocks.iter().rev().find_map(spoken)?;
-        let mut texts: Vec<String> = self
-            .blocks
+        let (_, newest) = blocks.iter().rev().find_map(spoken)?;
+        let mut texts: Vec<String> = blocks
             .iter()
             .rev()
             .filter_map(spoken)
@@ -153,4 +181,8 @@ impl Transcript {
         self.view.version += 1;
         self.view.new_below |= !self.view.follows();
     }
+}
+
+fn ends(branch: &[Arc<Entry>]) -> Option<(EntryId, EntryId, usize)> {
+    Some((branch.first()?.id.clone(), branch.last()?.id.clone(), branch.len()))
 }

@@ -16,7 +16,7 @@ use crate::ui::markdown::{Document, Lines, render};
 use crate::ui::runs::{Break, Run, ends, prefix, truncated, wrap_runs};
 use crate::ui::theme::Theme;
 
-use super::block::{Block, Kind, Source};
+use super::block::{Block, Gap, Kind, Source};
 use super::{Folds, ToolFold, cards};
 
 /// Lines of a prompt that are shown: a pasted file must not bury the conversation.
@@ -132,6 +132,7 @@ fn lines(kind: &Kind, frame: &Frame<'_>) -> Vec<Line<'static>> {
             source.shell().map(|run| cards::shell(run, frame)).unwrap_or_default()
         }
         Kind::Notice(text) | Kind::Retry(text) => notice(text, width, theme),
+        Kind::Gap(gap) => notice(&words_of(gap), width, theme),
         Kind::Error(failure) => error(failure, width, theme),
         Kind::Summary(source) => summary(source, frame),
     }
@@ -219,6 +220,15 @@ fn indented(text: &str, style: Style, width: usize) -> Vec<Line<'static>> {
     let blank = Span::raw(" ".repeat(margin));
     prefix(&mut lines, &blank, &blank);
     lines
+}
+
+fn words_of(gap: &Gap) -> String {
+    match (&gap.why, gap.left) {
+        (Some(why), _) => format!("entries that cannot be read: {why}"),
+        (None, Some(1)) => "… 1 entry not loaded".into(),
+        (None, Some(left)) => format!("… {left} entries not loaded"),
+        (None, None) => "… earlier entries not loaded".into(),
+    }
 }
 
 fn notice(text: &str, width: usize, theme: &Theme) -> Vec<Line<'static>> {

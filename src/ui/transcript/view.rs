@@ -21,9 +21,9 @@ const MAX_BLANK: usize = 64;
 
 /// A row of a block; row 0 is the empty line above it where it has one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Place {
-    block: usize,
-    row: usize,
+pub(super) struct Place {
+    pub(super) block: usize,
+    pub(super) row: usize,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -74,6 +74,27 @@ impl View {
         self.anchor == Anchor::End && self.pending >= 0
     }
 
+    /// The window begins this many rows above a place.
+    pub(super) fn stand_above(&mut self, place: Place, rows: usize) {
+        self.anchor = Anchor::Top { place, of: 0, width: 0, folds: Folds::default() };
+        self.pending -= i64::try_from(rows).unwrap_or(0);
+    }
+
+    /// Follows blocks that have moved; what was at a block that is gone is at `at` now.
+    pub(super) fn rename(&mut self, at: usize, moved: &dyn Fn(usize) -> Option<usize>) {
+        let place = |place: Place| match moved(place.block) {
+            Some(block) => Place { block, ..place },
+            None => Place { block: at, row: 0 },
+        };
+        self.top = place(self.top);
+        match &mut self.anchor {
+            Anchor::End => {}
+            Anchor::Block(block) => *block = moved(*block).unwrap_or(at),
+            Anchor::Top { place: top, .. } => *top = place(*top),
+        }
+        self.laid = self.laid.iter().filter_map(|block| moved(*block)).collect();
+    }
+
     fn go(&mut self, anchor: Anchor) {
         self.anchor = anchor;
         self.pending = 0;
@@ -88,6 +109,7 @@ impl Transcript {
         if rows > 0 && self.view.anchor == Anchor::End && self.view.pending >= 0 {
             return;
         }
+        self.parts.stay();
         let pending = self.view.pending.saturating_add(i64::from(rows));
         self.view.pending = pending.clamp(-MAX_SCROLL, MAX_SCROLL);
     }
@@ -98,7 +120,11 @@ impl Transcript {
         self.scroll(pages.saturating_mul((height - 1).max(1)));
     }
 
+    /// The first line of the conversation becomes the first line, as soon as it is loaded.
     pub fn to_top(&mut self) {
+        if !self.can_jump_to_top() {
+            return;
+        }
         self.view.go(Anchor::Top {
             place: Place::default(),
             of: 0,
@@ -108,6 +134,7 @@ impl Transcript {
     }
 
     pub fn to_bottom(&mut self) {
+        self.parts.stay();
         self.view.go(Anchor::End);
     }
 
@@ -116,8 +143,10 @@ impl Transcript {
         let top = self.here();
         let inside = top.row > usize::from(self.gap(top.block));
         let end = (top.block + usize::from(inside)).min(self.blocks.len());
-        let found = self.blocks[..end].iter().rposition(|block| is_prompt(&block.kind));
-        if let Some(block) = found {
+        let found = self.blocks[..end].iter().rposition(|block| is_stop(&block.kind));
+        if let Some(block) = found
+            && !self.jumps_into_gap(block, true)
+        {
             self.view.go(Anchor::Block(block));
         }
     }
@@ -125,8 +154,34 @@ impl Transcript {
     /// The nearest prompt below the first line becomes the first line; after the last one the end.
     pub fn next_prompt(&mut self) {
         let start = (self.here().block + 1).min(self.blocks.len());
-        let found = self.blocks[start..].iter().position(|block| is_prompt(&block.kind));
-        self.view.go(found.map_or(Anchor::End, |after| Anchor::Block(start + after)));
+        let found = self.blocks[start..].iter().position(|block| is_stop(&block.kind));
+        let found = found.map(|after| start + after);
+        if !found.is_some_and(|block| self.jumps_into_gap(block, false)) {
+            self.view.go(found.map_or(Anchor::End, Anchor::Block));
+        }
+    }
+
+    /// The first block in sight, and one behind the last.
+    pub(super) fn in_sight(&self) -> (usize, usize) {
+        let top = match self.view.anchor {
+            Anchor::End => self.view.top.block,
+            _ => self.here().block,
+        };
+        (top, top + self.view.made.map_or(0, |made| usize::from(made.height)))
+    }
+
+    /// The rows of a block as it is laid out now, with the empty line above it.
+    pub(super) fn rows_of(&self, block: usize) -> usize {
+        match self.height(block) {
+            0 => 0,
+            height => height + usize::from(self.gap(block)),
+        }
+    }
+
+    /// The row of this block that is the first line, when the window hangs on it.
+    pub(super) fn row_in(&self, block: usize) -> Option<usize> {
+        let place = self.here();
+        (self.view.anchor != Anchor::End && place.block == block).then_some(place.row)
     }
 
     /// Where the first line will be, as far as it is known before the layout.
@@ -325,6 +380,7 @@ impl Transcript {
     }
 }
 
-fn is_prompt(kind: &Kind) -> bool {
-    matches!(kind, Kind::Prompt(_))
+/// Where a jump between prompts ends: at one, or where there may be one that is not loaded.
+fn is_stop(kind: &Kind) -> bool {
+    matches!(kind, Kind::Prompt(_) | Kind::Gap(_))
 }

@@ -1,7 +1,7 @@
 //! What the tree asks before it acts: a few small questions, one at a time; esc goes back to the
 //! tree with the same selection.
 
-use crate::harness::{Command, ForkPoint, Summary};
+use crate::harness::{Command, Summary};
 use crate::message::EntryId;
 use crate::ui::line_input::LineInput;
 
@@ -28,10 +28,6 @@ pub enum Ask {
         target: EntryId,
         input: LineInput,
     },
-    /// Store the compaction that was drafted?
-    Store {
-        top: usize,
-    },
     /// Two nodes side by side.
     Compare {
         top: usize,
@@ -44,7 +40,6 @@ pub enum Ask {
 pub enum Wish {
     Go { target: EntryId, edit: bool },
     Merge { from: EntryId },
-    Fork { at: ForkPoint },
 }
 
 /// How it goes on after the turn was stopped.
@@ -77,7 +72,6 @@ impl Wish {
         match self {
             Self::Go { .. } => &[How::Nothing, How::Model, How::Instructed, How::Own],
             Self::Merge { .. } => &[How::Model, How::Instructed, How::Own],
-            Self::Fork { .. } => &[How::Nothing],
         }
     }
 
@@ -85,7 +79,6 @@ impl Wish {
         match self {
             Self::Go { .. } => "go here; what of the branch you leave?",
             Self::Merge { .. } => "bring that branch here",
-            Self::Fork { .. } => "fork",
         }
     }
 
@@ -96,7 +89,6 @@ impl Wish {
                 Command::Navigate { target: Some(target), summary, label: None }
             }
             Self::Merge { from } => Command::Merge { from, summary },
-            Self::Fork { at } => Command::Fork { at },
         }
     }
 }
@@ -135,8 +127,5 @@ impl Words {
 pub enum Asked {
     Go { edit: bool },
     Merge,
-    Fork,
     Label,
-    Draft,
-    Store,
 }

@@ -4,11 +4,10 @@
 //! where the entry itself does not show, its nearest ancestor that does stands for it.
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
 
 use ratatui::layout::Rect;
 
-use crate::harness::{Command, CompactionDraft};
+use crate::harness::Command;
 use crate::message::EntryId;
 use crate::session::{Position, TreeView};
 use crate::text::sanitize::sanitize;
@@ -78,9 +77,6 @@ pub(super) struct Preview {
 pub struct UnderWay {
     /// Sent when the engine is idle.
     pub pending: Option<(Command, Asked)>,
-    /// Text for the composer of the session in that file, once it is open.
-    pub carry: Option<(PathBuf, String)>,
-    pub draft: Option<Box<CompactionDraft>>,
     pub comparison: Option<Box<Comparison>>,
 }
 
@@ -156,10 +152,10 @@ impl Pane {
         self.settle();
     }
 
-    /// The session is another one: nothing of the old one counts, except what goes along to it.
+    /// The session is another one: nothing of the old one counts.
     pub fn forget(&mut self) {
         self.entries = Entries::default();
-        self.under_way = UnderWay { carry: self.under_way.carry.take(), ..UnderWay::default() };
+        self.under_way = UnderWay::default();
         self.forget_positions();
     }
 
@@ -275,7 +271,9 @@ impl Pane {
         }
         if let Some(last) = self.selected().map(|row| row.last) {
             let known = self.preview.known.as_ref().is_some_and(|(at, _)| *at == last);
-            if !known && self.preview.asked.is_none() && self.parts.preview.height > 0 {
+            // Before the first frame nobody knows whether there is room.
+            let room = self.parts.preview.height > 0 || self.parts.list.height == 0;
+            if !known && self.preview.asked.is_none() && room {
                 self.preview.asked = Some(last);
                 jobs.push(Job::Preview(last));
             }

@@ -2,11 +2,49 @@
 
 use std::sync::Arc;
 
-use crate::harness::{Event, Phase, Snapshot, TurnStatus};
-use crate::session::TreeView;
+use crate::harness::{Event, HarnessError, Phase, Snapshot, TurnStatus};
+use crate::message::SessionId;
+use crate::session::{Tail, TreeView};
 use crate::ui::action::Effect;
 use crate::ui::state::{Focus, SessionFacts, State, Tokens, Work};
+use crate::ui::transcript::Older;
 use crate::ui::update::{submit, tree_ask};
+
+/// Shows the end of a session while it is being opened.
+pub(super) fn opening(state: &mut State, tail: Tail) -> Vec<Effect> {
+    let older = if tail.is_whole { Older::Nothing } else { Older::Unknown };
+    state.transcript.load_end(&tail.entries, older);
+    state.tree = None;
+    state.returned.clear();
+    state.queue.clear();
+    state.approvals.set(Vec::new());
+    state.tools.clear();
+    state.draft.saved = state.composer.revision();
+    state.session = SessionFacts {
+        id: tail.header.id.as_str().to_owned(),
+        path: Some(tail.path),
+        opening: true,
+        stored: true,
+        ..SessionFacts::default()
+    };
+    state.work = Work::default();
+    Vec::new()
+}
+
+/// A session has been opened, or not; one that is not waited for any more does not count.
+pub(super) fn opened(
+    state: &mut State,
+    id: &SessionId,
+    result: Result<(), HarnessError>,
+) -> Vec<Effect> {
+    if !state.session.opening || state.session.id != id.as_str() {
+        return Vec::new();
+    }
+    match result {
+        Ok(()) => vec![Effect::Rejoin],
+        Err(error) => vec![Effect::GoBack(error)],
+    }
+}
 
 /// Takes over the state of an engine.
 pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
@@ -15,8 +53,11 @@ pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
         state.returned.clear();
         state.draft.saved = state.composer.revision();
     }
-    tree_ask::joined(state, snapshot.tree, other);
-    state.transcript.load(&snapshot.branch);
+    let older = Older::from(snapshot.older);
+    let was_opening = state.session.opening && !other;
+    if !was_opening || !state.transcript.go_on(&snapshot.branch, older) {
+        state.transcript.load_end(&snapshot.branch, older);
+    }
     state.transcript.resume_partial(&snapshot.partial);
     state.transcript.resume_running(&snapshot.running);
     state.transcript.resume_held(&snapshot.held);
@@ -44,7 +85,8 @@ pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
             cache_read: snapshot.cache_read,
             cost: snapshot.cost,
         },
-        stored: !snapshot.branch.is_empty(),
+        opening: false,
+        stored: snapshot.tree.leaf.is_some() || !snapshot.branch.is_empty(),
         untouched: state.transcript.is_empty(),
     };
     if let Some((_, text)) =
@@ -52,6 +94,7 @@ pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
     {
         state.composer.put_before(&text);
     }
+    tree_ask::joined(state, snapshot.tree, other);
     for text in snapshot.notices {
         state.transcript.apply(&Event::Notice { text });
     }
@@ -66,7 +109,6 @@ pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
     if state.surface.focus == Focus::Approval {
         state.surface.focus = Focus::Composer;
     }
-    tree_ask::carried(state, other);
     Vec::new()
 }
 

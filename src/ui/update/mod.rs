@@ -31,6 +31,11 @@ pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
             state.dirty = true;
             Vec::new()
         }
+        Action::Paged(paged) => {
+            state.transcript.paged(*paged);
+            state.dirty = true;
+            Vec::new()
+        }
         Action::Focused(focused) => {
             state.terminal_focused = focused;
             Vec::new()
@@ -72,6 +77,8 @@ fn visible(state: &mut State, action: Action) -> Vec<Effect> {
         Action::Do(id) => keys::perform(state, id),
         Action::Joined(snapshot) => engine::join(state, *snapshot),
         Action::Answered(Asked::Tree(asked), answer) => tree_ask::answered(state, asked, answer),
+        Action::Opening(tail) => engine::opening(state, *tail),
+        Action::Opened(id, result) => engine::opened(state, &id, result),
         Action::Answered(asked, answer) => submit::answered(state, asked, answer),
         Action::Shelf(news) => crate::ui::sessions::heard(state, *news),
         Action::Read(done) => tree_ask::read(state, done),
@@ -91,6 +98,7 @@ fn visible(state: &mut State, action: Action) -> Vec<Effect> {
         | Action::Engine(_)
         | Action::Tree(_)
         | Action::Highlighted(_)
+        | Action::Paged(_)
         | Action::Focused(_) => Vec::new(),
     }
 }

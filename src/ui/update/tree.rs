@@ -9,7 +9,7 @@ use crate::ui::keymap::Place;
 use crate::ui::line_input::LineInput;
 use crate::ui::popup::Popup;
 use crate::ui::state::{Focus, State, Tab};
-use crate::ui::tree::ask::{Asked, How, Then, Wish};
+use crate::ui::tree::ask::{How, Then, Wish};
 use crate::ui::tree::rows::Row;
 use crate::ui::tree::{Ask, Filter, Job, TreeKey};
 use crate::ui::update::{keys, tree_ask};
@@ -83,7 +83,14 @@ fn typing(state: &mut State, chord: Chord) -> Vec<Effect> {
         return Vec::new();
     }
     match chord.key {
-        Key::Enter => state.surface.tree.search.typing = false,
+        Key::Enter => {
+            let pane = &mut state.surface.tree;
+            pane.search.typing = false;
+            // What is shown as selected stays so when the search ends.
+            if let Some(row) = pane.selected_row() {
+                pane.go_to_row(row);
+            }
+        }
         Key::Up => state.surface.tree.step(-1),
         Key::Down => state.surface.tree.step(1),
         Key::PageUp => state.surface.tree.page(-1),
@@ -173,7 +180,7 @@ fn act(state: &mut State, key: TreeKey, row: Row, id: EntryId) -> Vec<Effect> {
         }
         TreeKey::Fork => {
             let at = if user { ForkPoint::Before(id) } else { ForkPoint::At(id) };
-            return tree_ask::start(state, Wish::Fork { at }, Then::Do(How::Nothing));
+            return vec![Effect::Send(Command::Fork { at }, Sent::Fork)];
         }
         TreeKey::Merge if active => {
             state.tell("this is on the active branch; choose a node of another one");
@@ -194,7 +201,7 @@ fn act(state: &mut State, key: TreeKey, row: Row, id: EntryId) -> Vec<Effect> {
         TreeKey::Compact if state.busy() => state.tell("a turn runs; esc stops it"),
         TreeKey::Compact => {
             let command = Command::DraftCompaction { instructions: None, up_to: Some(id) };
-            return vec![Effect::Send(command, Sent::Tree(Asked::Draft))];
+            return vec![Effect::Send(command, Sent::Change("compaction"))];
         }
         _ => {}
     }

@@ -12,7 +12,7 @@ use crate::ui::popup::Popup;
 use crate::ui::state::{Focus, State, Tab};
 use crate::ui::tree::ask::{Asked, How, Then, Wish, Words};
 use crate::ui::tree::{Ask, Done, Job};
-use crate::ui::update::{clock, keys};
+use crate::ui::update::keys;
 
 /// Begins: asks to stop a running turn, else asks how.
 pub(super) fn start(state: &mut State, wish: Wish, then: Then) -> Vec<Effect> {
@@ -54,7 +54,6 @@ fn send(state: &mut State, wish: Wish, summary: Summary) -> Vec<Effect> {
     let asked = match &wish {
         Wish::Go { edit, .. } => Asked::Go { edit: *edit },
         Wish::Merge { .. } => Asked::Merge,
-        Wish::Fork { .. } => Asked::Fork,
     };
     let command = wish.command(summary);
     if state.busy() {
@@ -75,19 +74,12 @@ pub(super) fn settled(state: &mut State) -> Option<Effect> {
 pub(super) fn joined(state: &mut State, tree: TreeView, other: bool) {
     if other {
         state.surface.tree.forget();
+        if state.surface.focus == Focus::Tree {
+            (state.surface.focus, state.surface.tab) = (Focus::Composer, Tab::Conversation);
+        }
     }
     state.surface.tree.take(&tree);
     state.tree = Some(tree);
-}
-
-/// Another session was opened: the text that belongs to its fork point comes into its composer.
-pub(super) fn carried(state: &mut State, other: bool) {
-    let carry = state.surface.tree.under_way.carry.take_if(|_| other);
-    if let Some((path, text)) = carry
-        && state.session.path.as_ref() == Some(&path)
-    {
-        state.composer.put_before(&text);
-    }
 }
 
 /// A key while a question is open; esc was taken before.
@@ -120,7 +112,6 @@ pub(super) fn key(state: &mut State, ask: Ask, chord: Chord) -> Vec<Effect> {
             input.key(chord);
             open(state, Ask::Label { target, input });
         }
-        Ask::Store { top } => return store(state, top, chord),
         Ask::Compare { top, side } => compare(state, top, side, chord),
     }
     Vec::new()
@@ -144,23 +135,6 @@ fn choose(state: &mut State, wish: Wish, selected: usize, chord: Chord) -> Vec<E
         _ => selected,
     };
     open(state, Ask::How { wish, selected });
-    Vec::new()
-}
-
-fn store(state: &mut State, top: usize, chord: Chord) -> Vec<Effect> {
-    match (chord.key, chord.typed()) {
-        (_, Some('y')) => {
-            let draft = state.surface.tree.under_way.draft.take();
-            return draft.map_or_else(Vec::new, |draft| {
-                let command = Command::StoreCompaction { draft };
-                vec![Effect::Send(command, Sent::Tree(Asked::Store))]
-            });
-        }
-        (_, Some('n')) => state.surface.tree.under_way.draft = None,
-        (Key::Up, _) => open(state, Ask::Store { top: top.saturating_sub(1) }),
-        (Key::Down, _) => open(state, Ask::Store { top: top + 1 }),
-        _ => open(state, Ask::Store { top }),
-    }
     Vec::new()
 }
 
@@ -204,12 +178,6 @@ pub(super) fn answered(
         (Asked::Go { edit }, Reply::Navigated { editor_text, .. }) => {
             arrived(state, edit, editor_text.as_deref());
         }
-        (Asked::Fork, Reply::Written { path, editor_text }) => {
-            state.surface.tree.under_way.carry = editor_text.map(|text| (path.clone(), text));
-            (state.surface.focus, state.surface.tab) = (Focus::Composer, Tab::Conversation);
-            let open = Effect::Open(crate::harness::Which::Path(path));
-            return clock::save_draft(state).into_iter().chain([open]).collect();
-        }
         (Asked::Merge, _) => {
             follow(state);
             state.tell("brought here as a branch summary");
@@ -217,11 +185,6 @@ pub(super) fn answered(
         (Asked::Label, _) if state.surface.tree.times.is_some() => {
             return vec![Effect::Read(Job::LabelTimes(state.now))];
         }
-        (Asked::Draft, Reply::Draft(draft)) => {
-            state.surface.tree.under_way.draft = Some(draft);
-            open(state, Ask::Store { top: 0 });
-        }
-        (Asked::Store, _) => state.tell("compacted"),
         _ => {}
     }
     Vec::new()
@@ -231,9 +194,7 @@ fn refused(state: &mut State, asked: &Asked, error: &HarnessError) {
     let what = match asked {
         Asked::Go { .. } => "going there",
         Asked::Merge => "bringing the branch here",
-        Asked::Fork => "forking",
         Asked::Label => "the label",
-        Asked::Draft | Asked::Store => "compacting",
     };
     state.tell(format!("{what}: {error}"));
 }

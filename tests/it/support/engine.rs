@@ -36,6 +36,8 @@ pub(crate) enum Step {
     Fail(ProviderError),
     /// Says this and reports that many tokens in the context.
     Count(&'static str, u64),
+    /// Calls `look` with this argument and reports that many tokens.
+    CountCall(&'static str, u64),
     /// Says this and is cut off at the output limit.
     Cut(&'static str),
     /// Streams this much and then nothing, until it is cancelled.
@@ -55,61 +57,56 @@ pub(crate) struct Player {
 
 impl Player {
     fn events(step: Step) -> Vec<StreamEvent> {
-        let text = |text: &str| {
+        let started = |text: &str| {
             vec![
                 StreamEvent::Delta(Delta::TextStart { index: 0 }),
                 StreamEvent::Delta(Delta::TextDelta { index: 0, delta: text.into() }),
             ]
         };
-        let end = |content: Vec<Part>, stop_reason| {
-            StreamEvent::Finished(Box::new(AssistantMessage {
-                content,
-                api: "test".into(),
-                provider: "test".into(),
-                model: "m".into(),
-                stop_reason,
-                ..AssistantMessage::default()
-            }))
+        let said = |text: &str, reason, total| {
+            let mut events = started(text);
+            events.push(end(vec![Part::text(text)], reason, total));
+            events
         };
         match step {
-            Step::Cut(said) => {
-                let mut events = text(said);
-                events.push(end(vec![Part::text(said)], StopReason::Length));
-                events
-            }
-            Step::Count(said, total) => {
-                let mut events = text(said);
-                events.push(StreamEvent::Finished(Box::new(AssistantMessage {
-                    content: vec![Part::text(said)],
-                    api: "test".into(),
-                    provider: "test".into(),
-                    model: "m".into(),
-                    usage: Usage { input: total, total_tokens: total, ..Usage::default() },
-                    ..AssistantMessage::default()
-                })));
-                events
-            }
-            Step::Say(said) => {
-                let mut events = text(said);
-                events.push(end(vec![Part::text(said)], StopReason::Stop));
-                events
-            }
-            Step::Hang(said) | Step::Stop(said) => text(said),
+            Step::Say(text) => said(text, StopReason::Stop, 0),
+            Step::Cut(text) => said(text, StopReason::Length, 0),
+            Step::Count(text, total) => said(text, StopReason::Stop, total),
+            Step::Hang(text) | Step::Stop(text) => started(text),
             Step::Panic => Vec::new(),
             Step::Fail(error) => vec![StreamEvent::Failed(error)],
-            Step::Call(calls) => {
-                let parts = calls.into_iter().enumerate().map(|(at, (name, arguments))| {
-                    Part::ToolCall(ToolCall {
-                        id: format!("c{at}"),
-                        name: name.into(),
-                        arguments,
-                        ..ToolCall::default()
-                    })
-                });
-                vec![end(parts.collect(), StopReason::ToolUse)]
+            Step::CountCall(argument, total) => {
+                let call = ("look", json!({"path": argument}));
+                vec![end(calls(vec![call]), StopReason::ToolUse, total)]
             }
+            Step::Call(wanted) => vec![end(calls(wanted), StopReason::ToolUse, 0)],
         }
     }
+}
+
+/// A finished answer after which so many tokens are in the context; 0 when nobody counted.
+fn end(content: Vec<Part>, stop_reason: StopReason, total: u64) -> StreamEvent {
+    StreamEvent::Finished(Box::new(AssistantMessage {
+        content,
+        api: "test".into(),
+        provider: "test".into(),
+        model: "m".into(),
+        usage: Usage { input: total, total_tokens: total, ..Usage::default() },
+        stop_reason,
+        ..AssistantMessage::default()
+    }))
+}
+
+fn calls(wanted: Vec<(&'static str, Value)>) -> Vec<Part> {
+    let call = |(at, (name, arguments)): (usize, (&str, Value))| {
+        Part::ToolCall(ToolCall {
+            id: format!("c{at}"),
+            name: name.into(),
+            arguments,
+            ..ToolCall::default()
+        })
+    };
+    wanted.into_iter().enumerate().map(call).collect()
 }
 
 impl Provider for Player {

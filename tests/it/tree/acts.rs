@@ -224,12 +224,13 @@ fn a_fork_opens_and_the_text_of_its_message_is_in_the_new_composer_only() {
     ui.effects();
     let path = PathBuf::from("/sessions/fork.jsonl");
     let reply = Reply::Written { path: path.clone(), editor_text: Some("with a trait".into()) };
-    ui.answer(Asked::Tree(ask::Asked::Fork), Ok(reply));
-    assert_eq!(ui.effects(), [Effect::Open(Which::Path(path.clone()))]);
+    ui.answer(Asked::Fork, Ok(reply));
+    assert!(ui.effects().contains(&Effect::Open(Which::Path(path.clone()))));
     assert_eq!(ui.draft(), "");
     let fork = Snapshot { session: "fork".into(), path: Some(path), ..snapshot() };
     ui.act(Action::Joined(Box::new(fork)));
     assert_eq!(ui.draft(), "with a trait");
+    assert_eq!(ui.state.surface.focus, Focus::Composer);
     ui.act(Action::Joined(Box::new(Snapshot { session: "third".into(), ..snapshot() })));
     assert_eq!(ui.draft(), "with a trait", "once");
 }
@@ -292,11 +293,9 @@ fn compacting_up_to_here_shows_the_draft_before_it_is_stored() {
     ui.keys("K");
     let command = Command::DraftCompaction { instructions: None, up_to: Some(id("u5")) };
     assert_eq!(ui.commands(), [command]);
-    ui.answer(Asked::Tree(ask::Asked::Draft), Ok(Reply::Draft(Box::new(draft()))));
-    let screen = ui.screen();
-    assert!(screen.contains("folds 4 messages, keeps 2"), "{screen}");
-    assert!(screen.contains("the files were listed"));
-    ui.keys("y");
+    ui.answer(Asked::Change("compaction"), Ok(Reply::Draft(Box::new(draft()))));
+    assert!(ui.screen().contains("the files were listed"));
+    ui.keys("<ctrl+s>");
     assert_eq!(ui.commands(), [Command::StoreCompaction { draft: Box::new(draft()) }]);
 }
 

@@ -14,15 +14,10 @@ use crate::support::trees::Lines;
 #[test]
 fn the_active_branch_comes_first_and_only_branch_points_move_in() {
     let mut ui = opened(&forked());
-    let words: Vec<String> = list(&mut ui)
-        .iter()
-        .map(|row| row.split("   now").next().unwrap_or_default())
-        .map(|row| row.trim_end_matches('◀').trim_end().to_owned())
-        .filter(|row| !row.contains("(no text)"))
-        .collect();
+    let rows = list(&mut ui);
     let expected = [
         "• you list the source files",
-        "• ⚙ a.rs b.rs",
+        "• ⚙ bash src",
         "• ◆ there are two files",
         "├⊟ • you write the changelog",
         "› │     • ◆ wrote the entry",
@@ -33,8 +28,12 @@ fn the_active_branch_comes_first_and_only_branch_points_move_in() {
         "you benchmark it",
         "◆ it is faster",
     ];
-    assert_eq!(words, expected);
-    assert!(list(&mut ui).iter().any(|row| row.ends_with("◀")), "the leaf is marked");
+    assert_eq!(rows.len(), expected.len(), "{rows:#?}");
+    for (row, begins) in rows.iter().zip(expected) {
+        assert!(row.starts_with(begins), "{row} does not begin with {begins}");
+    }
+    assert!(rows[4].ends_with("◀"), "the leaf is marked");
+    assert!(rows[3].contains("1.2k $0.02"), "what the branch cost: {}", rows[3]);
 }
 
 #[test]
@@ -238,12 +237,22 @@ fn results_of_an_older_query_are_dropped() {
     assert!(rows.contains("changelog") && !rows.contains("it is faster"), "{rows}");
 }
 
+/// A question, three reads in a row, an answer.
+fn steps() -> Lines {
+    let mut lines = Lines::new();
+    lines.user("u", "", "look");
+    for (n, file) in ["one", "two", "three"].into_iter().enumerate() {
+        let parent = if n == 0 { "u".to_owned() } else { format!("r{}", n - 1) };
+        let (call, result) = (format!("c{n}"), format!("r{n}"));
+        lines.call(&call, &parent, "read", file).result(&result, &call, "read", "text");
+    }
+    lines
+}
+
 #[test]
 fn tool_steps_that_follow_each_other_are_one_row_until_it_is_opened() {
-    let mut lines = Lines::new();
-    lines.user("u", "", "look").result("r1", "u", "read", "one");
-    lines.result("r2", "r1", "read", "two").result("r3", "r2", "read", "three");
-    lines.answer("a", "r3", "seen");
+    let mut lines = steps();
+    lines.answer("a", "r2", "seen");
     let mut ui = opened(&lines);
     assert_eq!(list(&mut ui).len(), 3);
     ui.keys("k");
@@ -251,7 +260,7 @@ fn tool_steps_that_follow_each_other_are_one_row_until_it_is_opened() {
     ui.keys("<space>");
     assert_eq!(list(&mut ui).len(), 5);
     ui.keys("jj");
-    assert!(selected(&mut ui).contains("three"));
+    assert!(selected(&mut ui).contains("⚙ read three"));
     ui.keys("<space>");
     assert!(selected(&mut ui).contains("⚙ 3 tool steps"));
     ui.keys("/tool");
@@ -259,15 +268,27 @@ fn tool_steps_that_follow_each_other_are_one_row_until_it_is_opened() {
 }
 
 #[test]
+fn an_answer_of_calls_only_shows_at_the_leaf_alone_and_gives_way_when_the_turn_goes_on() {
+    let mut lines = steps();
+    lines.call("c9", "r2", "read", "four");
+    let mut ui = opened(&lines);
+    assert!(selected(&mut ui).contains("◆ read four"));
+    let mut session = lines.session();
+    let mut ui2 = joined(&lines, SIZE);
+    ui2.act(Action::Tree(Box::new(session.tree()))).keys("<f2>");
+    grown(&mut ui2, &mut session, "next");
+    assert!(!list(&mut ui2).join("\n").contains("◆"));
+    assert!(selected(&mut ui2).contains("next"));
+}
+
+#[test]
 fn a_label_stands_out_of_a_run() {
-    let mut lines = Lines::new();
-    lines.user("u", "", "look").result("r1", "u", "read", "one");
-    lines.result("r2", "r1", "read", "two").result("r3", "r2", "read", "three");
-    lines.label("l", "r3", "r2", "here");
+    let mut lines = steps();
+    lines.label("l", "r2", "r1", "here");
     let mut ui = opened(&lines);
     let rows = list(&mut ui);
     assert_eq!(rows.len(), 4);
-    assert!(rows[2].contains("[here] ⚙ two"));
+    assert!(rows[2].contains("[here] ⚙ read two"));
 }
 
 #[test]
@@ -371,7 +392,7 @@ fn the_pane_shows_the_selected_entry_in_full_when_there_is_room() {
     let mut ui = joined(&lines, (100, 40));
     ui.keys("<f2>");
     read(&mut ui);
-    assert!(ui.screen().contains("its very end"));
+    assert!(ui.screen().contains("its very end"), "{}", ui.screen());
 }
 
 #[test]
