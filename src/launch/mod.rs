@@ -98,6 +98,9 @@ pub(crate) async fn run(cli: Cli) -> Result<u8, Stop> {
     let cwd = working_dir(&cli)?;
     let terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
     let headless = cli.print || cli.mode.is_some() || !terminal;
+    if cli.resume && headless {
+        return Err(Stop::usage("--resume needs a terminal: name the session with --session"));
+    }
     let content = prompt::content(&cli.prompt, &cwd).map_err(Stop::usage)?;
     let ground = Arc::new(Ground {
         cli,

@@ -22,6 +22,8 @@ const FRAGMENT: usize = 4 << 10;
 #[derive(Debug, Default)]
 pub(super) struct Inspection {
     pub(super) header: Option<Header>,
+    /// Where the header's line begins and how long it is.
+    pub(super) header_at: (u64, usize),
     /// The version that stands in the file.
     pub(super) version: u32,
     pub(super) items: Vec<Item>,
@@ -128,7 +130,10 @@ impl Inspection {
         }
         if let Some(header) = header {
             match self.header {
-                None => self.header = Some(header),
+                None => {
+                    self.header = Some(header);
+                    self.header_at = (offset, bytes.len());
+                }
                 Some(_) => self.more_headers.push(number),
             }
         } else if let Some(shape) = shape {

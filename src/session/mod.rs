@@ -56,7 +56,7 @@ pub use page::{Page, Stretch};
 pub use reader::Reader;
 pub use redact::Redactor;
 pub use repair::{Repaired, repair};
-pub use snapshot::SessionView;
+pub use snapshot::{EachLine, SessionView};
 pub use stats::{Stats, Sums};
 pub use tail::{Tail, tail};
 pub use trash::{Trash, Trashed};

@@ -75,11 +75,16 @@ pub fn repair(
         total: 0,
         changes: Vec::new(),
     };
-    let header = header.unwrap_or_else(|| {
+    let (offset, len) = repair.found.header_at;
+    let header = if header.is_some() {
+        let line = repair.source.read(offset, len)?;
+        let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&line);
+        [line, b"\n"].concat()
+    } else {
         repair.tell("the header was lost and is made anew".to_owned());
-        lost_header(&path, cwd, repair.now)
-    });
-    repair.write(&Header { version: migrate::VERSION.max(header.version), ..header }, leaf)?;
+        header_line(&lost_header(&path, cwd, repair.now))
+    };
+    repair.write(&header, leaf)?;
     let Repair { file, entries, total, changes, .. } = repair;
     Ok(Repaired { path: file.finish()?, entries, total, changes })
 }
@@ -126,11 +131,7 @@ impl Repair<'_> {
     }
 
     /// `leaf` is `None` when nobody can tell where it was.
-    fn write(
-        &mut self,
-        header: &Header,
-        leaf: Option<Option<EntryId>>,
-    ) -> Result<(), SessionError> {
+    fn write(&mut self, header: &[u8], leaf: Option<Option<EntryId>>) -> Result<(), SessionError> {
         for broken in &self.found.broken {
             self.tell(format!("line {} could not be read and is left out", broken.line));
         }
@@ -143,7 +144,7 @@ impl Repair<'_> {
             Tail::Torn { .. } => self.tell("the last line is torn and is left out".to_owned()),
         }
         let plans = self.plan()?;
-        self.put(&header_line(header))?;
+        self.put(header)?;
         let parents: Vec<Option<usize>> = plans.iter().map(|plan| plan.parent).collect();
         let forest = Forest::new(&parents);
         let places = places(&self.found.items);

@@ -21,7 +21,7 @@ const GAP: u64 = 64 << 10;
 const BLOCK: u64 = 1 << 20;
 
 /// Takes a line with its place.
-pub(super) type Each<'e> = &'e mut dyn FnMut(Position, &Node, &[u8]) -> Result<(), SessionError>;
+pub type EachLine<'e> = &'e mut dyn FnMut(Position, &Node, &[u8]) -> Result<(), SessionError>;
 
 /// A session at one moment. Clones are cheap; any thread may read.
 #[derive(Debug, Clone)]
@@ -84,10 +84,13 @@ impl SessionView {
     }
 
     /// The raw lines at rising positions, read in few blocks. Stops at the first error.
-    pub(super) fn each_line(
+    ///
+    /// # Errors
+    /// What stopped the reading, or what `each` said.
+    pub fn each_line(
         &self,
         positions: &[Position],
-        each: Each<'_>,
+        each: EachLine<'_>,
     ) -> Result<(), SessionError> {
         let index = self.tree.index();
         let source = &self.tree.reader.source;

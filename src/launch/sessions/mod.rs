@@ -10,6 +10,7 @@ mod shelf;
 mod show;
 mod tree;
 
+use std::borrow::Cow;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -110,9 +111,9 @@ impl<'a> Desk<'a> {
     fn say(&self, value: &impl Serialize, lines: &[String]) -> Result<u8, Stop> {
         self.answer(|out| {
             if self.json {
-                serde_json::to_writer_pretty(&mut *out, value)
-                    .map_err(|error| unwritten(error.into()))?;
-                return out.write_all(b"\n").map_err(unwritten);
+                let text =
+                    serde_json::to_string_pretty(value).map_err(|error| unwritten(error.into()))?;
+                return writeln!(out, "{}", inert(&text)).map_err(unwritten);
             }
             lines.iter().try_for_each(|line| writeln!(out, "{}", sanitize(line))).map_err(unwritten)
         })
@@ -131,6 +132,23 @@ impl Stop {
 /// A line for people beside the answer.
 fn note(text: &str) {
     let _ = writeln!(io::stderr(), "harness-tui: {}", sanitize(text));
+}
+
+/// JSON that a terminal does not obey either: JSON lets these controls stand in strings.
+fn inert(json: &str) -> Cow<'_, str> {
+    let is_control = |c: char| matches!(c, '\u{7f}'..='\u{9f}');
+    if !json.contains(is_control) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if is_control(c) {
+            out.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
 }
 
 fn unwritten(error: io::Error) -> SessionError {

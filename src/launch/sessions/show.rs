@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Desk, Stop, unwritten};
+use super::{Desk, Stop, inert, unwritten};
 
 /// Entries read at once.
 const PAGE: usize = 64;
@@ -40,7 +40,7 @@ impl About {
     pub(super) fn open(&self, key: &str) -> String {
         let object = json!(self).to_string();
         let inner = object.strip_suffix('}').unwrap_or(&object);
-        format!("{inner},\"{key}\":[")
+        inert(&format!("{inner},\"{key}\":[")).into_owned()
     }
 }
 
@@ -49,21 +49,24 @@ pub(super) fn show(desk: &Desk<'_>, wanted: &str) -> Result<u8, Stop> {
     let view = desk.read(wanted)?;
     let path = view.tree.index().path(view.tree.leaf);
     desk.answer(|out| {
-        let mut between = "";
-        if desk.json {
-            write!(out, "{}", About::of(&view).open("entries")).map_err(unwritten)?;
-        }
-        for page in path.chunks(PAGE) {
-            for entry in view.tree.reader.entries(page)? {
-                if desk.json {
-                    write!(out, "{between}\n{}", json!(*entry)).map_err(unwritten)?;
-                    between = ",";
-                } else if let Some(text) = told(&entry) {
+        if !desk.json {
+            for page in path.chunks(PAGE) {
+                for text in view.tree.reader.entries(page)?.iter().filter_map(|entry| told(entry)) {
                     write!(out, "{}", sanitize(&text)).map_err(unwritten)?;
                 }
             }
+            return Ok(());
         }
-        if desk.json { writeln!(out, "\n]}}").map_err(unwritten) } else { Ok(()) }
+        write!(out, "{}", About::of(&view).open("entries")).map_err(unwritten)?;
+        let mut between = "";
+        // As they stand in the file, with the fields that nobody here knows.
+        view.each_line(&path, &mut |_, _, line| {
+            let line = String::from_utf8_lossy(line);
+            write!(out, "{between}\n{}", inert(&line)).map_err(unwritten)?;
+            between = ",";
+            Ok(())
+        })?;
+        writeln!(out, "\n]}}").map_err(unwritten)
     })
 }
 

@@ -8,7 +8,7 @@ use harness_tui::text::sanitize::one_line;
 use serde_json::json;
 
 use super::show::About;
-use super::{Desk, Stop, unwritten};
+use super::{Desk, Stop, inert, unwritten};
 
 /// Forks that are drawn; deeper ones are told by a number, so that a row stays a row.
 const DRAWN: usize = 24;
@@ -38,7 +38,7 @@ fn as_json(desk: &Desk<'_>, view: &SessionView) -> Result<u8, Stop> {
                 "label": view.tree.labels.get(&node.id).map(|label| &**label),
                 "recovered": node.recovered,
             });
-            write!(out, "{between}\n{value}").map_err(unwritten)?;
+            write!(out, "{between}\n{}", inert(&value.to_string())).map_err(unwritten)?;
             between = ",";
         }
         writeln!(out, "\n]}}").map_err(unwritten)

@@ -327,10 +327,11 @@ mod any_bytes {
     }
 
     #[test]
-    fn bodies_are_written_as_they_are() {
-        let text = format!("{HEADER}{}", line("a", "").replace("\"type\"", "\"x\":1.50,\"type\""));
+    fn header_and_bodies_are_written_as_they_are() {
+        let header = HEADER.replace("\"cwd\"", "\"mine\":1.50,\"cwd\"");
+        let text = format!("{header}{}", line("a", "").replace("\"type\"", "\"x\":1.50,\"type\""));
         let (files, session) = repaired(&text);
-        assert_eq!(text_of(&files, Path::new("/out.jsonl")).lines().nth(1), text.lines().nth(1));
+        assert_eq!(text_of(&files, Path::new("/out.jsonl")), text);
         assert!(matches!(session.branch().unwrap()[0].body, Body::Message { .. }));
     }
 }

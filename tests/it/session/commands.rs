@@ -201,6 +201,51 @@ fn a_fork_stops_before_a_message_of_yours_and_a_tree_moves_to_this_folder() {
 }
 
 #[test]
+fn everything_that_is_written_is_private() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = Home::new();
+    let id = home.session().id().to_string();
+    home.json(&["sessions", "export", &id, "--out", "a.jsonl", "--json"]);
+    home.json(&["sessions", "repair", "a.jsonl", "--out", "b.jsonl", "--json"]);
+    home.json(&["sessions", "fork", &id, "--json"]);
+    home.json(&["sessions", "fork", &id, "--tree", "--json"]);
+    assert_eq!(home.run(&["sessions", "import", "a.jsonl"]).0, 0);
+    let mut dirs = vec![home.home.path().join("data/sessions"), home.cwd()];
+    let mut files = 0;
+    while let Some(dir) = dirs.pop() {
+        for entry in std::fs::read_dir(&dir).unwrap() {
+            let path = entry.unwrap().path();
+            let mode = path.metadata().unwrap().permissions().mode() & 0o777;
+            if path.is_dir() {
+                assert_eq!(mode, 0o700, "{path:?}");
+                dirs.push(path);
+            } else {
+                assert_eq!(mode, 0o600, "{path:?}");
+                files += 1;
+            }
+        }
+    }
+    assert_eq!(files, 7, "one session with its lock, three copies, two files");
+}
+
+#[test]
+fn json_of_a_hostile_session_holds_no_control_and_every_foreign_field() {
+    let home = Home::new();
+    let text = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/w\u{9b}\"}\n{\"type\":\"novel\",\"id\":\"a\u{9b}\",\"parentId\":null,\"mine\":\"x\u{9b}\u{7f}\"}\n";
+    std::fs::write(home.work.path().join("x.jsonl"), text).unwrap();
+    for command in ["show", "tree", "stats"] {
+        let (code, out, _) = home.run(&["sessions", command, "x.jsonl", "--json"]);
+        assert!(
+            code == 0 && !out.chars().any(|c| c != '\n' && c.is_control()),
+            "{command}: {out:?}"
+        );
+        serde_json::from_str::<Value>(&out).unwrap();
+    }
+    let shown = home.json(&["sessions", "show", "x.jsonl", "--json"]);
+    assert_eq!(shown["entries"][0]["mine"], "x\u{9b}\u{7f}");
+}
+
+#[test]
 fn a_label_needs_the_lock_and_says_who_holds_it() {
     let home = Home::new();
     let session = home.session();
