@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use harness_tui::harness::{Model, QueueMode, Setup, spawn};
+use harness_tui::harness::{Compaction, Model, QueueMode, Setup, spawn};
 use harness_tui::headless::{self, Mode};
 use harness_tui::message::Part;
 use harness_tui::policy::Profile;
@@ -110,6 +110,7 @@ fn setup(session: Session, cwd: &Path) -> Setup {
         hidden_env: Arc::new(|| Arc::from([])),
         timeouts: Timeouts::default(),
         retry: RetryPolicy::default(),
+        compaction: Arc::new(|_| Compaction::default()),
         max_turns: 0,
         steering: QueueMode::OneAtATime,
         follow_up: QueueMode::OneAtATime,

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 use harness_tui::message::{Profile, ThinkingLevel};
 
-pub(crate) use sessions::{Sessions, SessionsCommand};
+pub(crate) use sessions::{Format, Sessions, SessionsCommand};
 
 /// A coding agent in your terminal. Without options it opens the screen in this folder.
 #[derive(Debug, Parser)]
@@ -35,9 +35,15 @@ pub(crate) struct Cli {
     /// Go on with this folder's newest session
     #[arg(short = 'c', long = "continue", conflicts_with_all = ["session", "no_session"])]
     pub(crate) resume_last: bool,
+    /// Choose a session from a list
+    #[arg(short, long, conflicts_with_all = ["session", "no_session", "resume_last", "fork"])]
+    pub(crate) resume: bool,
     /// Open a session by path or by the beginning of its id
     #[arg(long, value_name = "PATH | ID", conflicts_with = "no_session")]
     pub(crate) session: Option<String>,
+    /// Copy a session, all its branches, into this folder and go on in the copy
+    #[arg(long, value_name = "PATH | ID", conflicts_with_all = ["session", "no_session", "resume_last"])]
+    pub(crate) fork: Option<String>,
     /// Keep this session in memory only
     #[arg(long)]
     pub(crate) no_session: bool,

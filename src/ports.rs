@@ -46,6 +46,11 @@ pub trait FileSystem: Send + Sync + Debug {
     /// At most `len` bytes from `offset`; fewer at the end of the file.
     fn read_range(&self, path: &Path, offset: u64, len: usize) -> io::Result<Vec<u8>>;
     fn facts(&self, path: &Path) -> io::Result<FileFacts>;
+    /// When the content last changed, Unix milliseconds; 0 where nobody knows. Good for an order,
+    /// never for a truth: copies and clocks lie.
+    fn modified_ms(&self, _path: &Path) -> io::Result<i64> {
+        Ok(0)
+    }
     /// The path with links resolved, so that two names of one file meet at one lock.
     fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
         Ok(path.to_owned())

@@ -11,7 +11,7 @@ use crate::text::nearest::nearest;
 /// A config file is small; anything larger is a mistake.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-const TOP: [&str; 11] = [
+const TOP: [&str; 12] = [
     "model",
     "thinking",
     "approval",
@@ -21,11 +21,15 @@ const TOP: [&str; 11] = [
     "follow_up_mode",
     "timeouts",
     "retry",
+    "compaction",
     "providers",
     "ui",
 ];
 const TIMEOUTS: [&str; 3] = ["connect", "first_byte", "idle"];
 const RETRY: [&str; 4] = ["enabled", "max_retries", "base_delay", "max_delay"];
+const COMPACTION: [&str; 5] =
+    ["enabled", "reserve_tokens", "keep_recent_tokens", "preview", "models"];
+const COMPACTION_MODEL: [&str; 2] = ["reserve_tokens", "keep_recent_tokens"];
 const PROVIDER: [&str; 6] = ["kind", "base_url", "api_key_env", "headers", "models", "script"];
 const UI: [&str; 5] = ["theme", "ascii", "mouse", "motion", "on_exit"];
 
@@ -70,19 +74,36 @@ pub fn parse(text: &str) -> Result<Loaded, String> {
         .map_err(|error| place(text, error.span(), error.message()))?;
     let mut notices = Vec::new();
     check(document.as_table(), &TOP, "", &mut notices);
-    for (name, keys) in [("timeouts", &TIMEOUTS[..]), ("retry", &RETRY[..]), ("ui", &UI[..])] {
+    let sections = [
+        ("timeouts", &TIMEOUTS[..]),
+        ("retry", &RETRY[..]),
+        ("compaction", &COMPACTION[..]),
+        ("ui", &UI[..]),
+    ];
+    for (name, keys) in sections {
         if let Some(table) = document.get(name).and_then(toml_edit::Item::as_table_like) {
             check(table, keys, &format!("{name}."), &mut notices);
         }
     }
-    if let Some(providers) = document.get("providers").and_then(toml_edit::Item::as_table_like) {
-        for (name, item) in providers.iter() {
-            if let Some(table) = item.as_table_like() {
-                check(table, &PROVIDER, &format!("providers.{name}."), &mut notices);
-            }
+    let models = document.get("compaction").and_then(|item| item.get("models"));
+    check_each(models, &COMPACTION_MODEL, "compaction.models.", &mut notices);
+    check_each(document.get("providers"), &PROVIDER, "providers.", &mut notices);
+    Ok(Loaded { config, notices })
+}
+
+/// Checks each table of a table of tables.
+fn check_each(
+    item: Option<&toml_edit::Item>,
+    known: &[&str],
+    prefix: &str,
+    notices: &mut Vec<String>,
+) {
+    let tables = item.and_then(toml_edit::Item::as_table_like);
+    for (name, item) in tables.into_iter().flat_map(|tables| tables.iter()) {
+        if let Some(table) = item.as_table_like() {
+            check(table, known, &format!("{prefix}{name}."), notices);
         }
     }
-    Ok(Loaded { config, notices })
 }
 
 fn check(table: &dyn TableLike, known: &[&str], prefix: &str, notices: &mut Vec<String>) {
@@ -141,6 +162,23 @@ mod tests {
         assert_eq!(
             loaded.notices,
             ["config: unknown key modle: did you mean model?", "config: unknown key ui.zebra"]
+        );
+    }
+
+    #[test]
+    fn compaction_is_read_with_what_holds_for_one_model() {
+        let text = "[compaction]\npreview = true\nreserve = 1\n[compaction.models.\"a/b\"]\n\
+                    reserve_tokens = 5\nkeep = 2\n";
+        let loaded = parse(text).unwrap();
+        let compaction = loaded.config.compaction;
+        assert_eq!((compaction.enabled, compaction.preview), (true, true));
+        assert_eq!(compaction.models["a/b"].reserve_tokens, Some(5));
+        assert_eq!(
+            loaded.notices,
+            [
+                "config: unknown key compaction.reserve",
+                "config: unknown key compaction.models.a/b.keep"
+            ]
         );
     }
 

@@ -8,7 +8,7 @@ mod load;
 mod paths;
 mod watch;
 
-pub use auth::stored_key;
+pub use auth::{stored_key, stored_secrets};
 pub use load::{Loaded, load, parse};
 pub use paths::Paths;
 pub use watch::{Live, Watching, watch};

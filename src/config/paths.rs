@@ -50,6 +50,11 @@ impl Paths {
         self.data.join("sessions")
     }
 
+    /// Where removed sessions lie until they are purged.
+    pub fn trash(&self) -> PathBuf {
+        self.data.join("trash")
+    }
+
     pub fn auth_file(&self) -> PathBuf {
         self.data.join("auth.json")
     }

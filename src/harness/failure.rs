@@ -3,6 +3,7 @@
 use crate::providers::{ErrorKind, ProviderError};
 
 use super::Failure;
+use super::compaction::summarise::Trouble;
 
 impl Failure {
     pub(super) fn of_provider(error: &ProviderError) -> Self {
@@ -18,7 +19,7 @@ impl Failure {
             ErrorKind::Overflow => (
                 "overflow",
                 false,
-                "the conversation no longer fits: start a /new session or choose a /model with a larger window",
+                "the conversation no longer fits: /compact folds the older part; or choose a /model with a larger window, or start a /new session",
             ),
             ErrorKind::Transient => ("transient", true, "/retry asks again"),
             ErrorKind::Permanent => (
@@ -28,6 +29,36 @@ impl Failure {
             ),
         };
         Self { kind, message: error.message.clone(), retryable, advice: advice.to_owned() }
+    }
+
+    /// The request cannot be made to fit.
+    pub(super) fn of_overflow(message: String) -> Self {
+        Self {
+            kind: "overflow",
+            message,
+            retryable: false,
+            advice: "choose a /model with a larger window, fewer tools (--tools) or a shorter                      prompt; compaction.enabled = false sends it all the same"
+                .to_owned(),
+        }
+    }
+
+    /// Why a summary was not written.
+    pub(super) fn of_summary(trouble: &Trouble) -> Self {
+        let failure = |message: &str| Self {
+            kind: "permanent",
+            message: message.to_owned(),
+            retryable: true,
+            advice: "the conversation is as it was: try again, or choose another /model".to_owned(),
+        };
+        match trouble {
+            Trouble::Aborted => failure("it was stopped"),
+            Trouble::Unusable(why) => failure(why),
+            Trouble::Provider(error) => Self {
+                kind: Self::of_provider(error).kind,
+                retryable: Self::of_provider(error).retryable,
+                ..failure(&error.message)
+            },
+        }
     }
 
     /// The disk refused. `begun`: the turn's start is in the file, so it can go on from there.

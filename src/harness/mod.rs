@@ -4,6 +4,7 @@
 
 mod batch;
 mod command;
+mod compaction;
 mod driver;
 mod error;
 mod event;
@@ -14,6 +15,7 @@ mod partial;
 mod queue;
 mod recovery;
 mod setup;
+mod shelf;
 mod snapshot;
 mod turn;
 
@@ -28,5 +30,9 @@ pub use event::{
 };
 pub use handle::{Handle, Open, Subscription, Update, Which};
 pub use queue::QueueMode;
-pub use setup::{Model, Models, Names, Setup};
+pub use setup::{Compaction, CompactionSettings, Model, Models, Names, Setup};
+pub use shelf::{Scope, Shelf};
 pub use snapshot::{RunningCall, Snapshot};
+
+// What a shelf gives; front ends know it from here.
+pub use crate::session::{Hit, Listed, Progress, Query, Quote, Searched, Tier};

@@ -82,6 +82,16 @@ impl Queue {
         taken
     }
 
+    pub(super) fn items(&self) -> impl Iterator<Item = &Item> {
+        self.items.iter()
+    }
+
+    /// Takes the oldest message of these kinds.
+    pub(super) fn take_first(&mut self, kinds: &[QueueKind]) -> Option<Item> {
+        let position = self.items.iter().position(|item| kinds.contains(&item.kind))?;
+        Some(self.items.remove(position))
+    }
+
     /// Everything an abort hands back: steering and follow-ups. Next-turn messages stay.
     pub(super) fn hand_back(&mut self) -> Vec<Item> {
         let (kept, taken) = self.items.drain(..).partition(|item| item.kind == QueueKind::NextTurn);

@@ -64,6 +64,8 @@ pub(super) fn fold(branch: &[Arc<Entry>], session: &SessionId) -> Past {
                 }
             }
             Some(Record::Queued { id, session: of, kind, message }) if of == *session => {
+                // A move of the leaf says again what waits.
+                past.queue.retain(|item| item.id != id);
                 past.queue.push(Item { id, kind, message });
             }
             Some(Record::Dequeued { id }) => past.queue.retain(|item| item.id != id),

@@ -12,6 +12,7 @@ use crate::providers::{ModelSpec, Provider, RetryPolicy, Timeouts};
 use crate::session::Session;
 use crate::tools::Tool;
 
+pub use super::compaction::room::Compaction;
 use super::{HarnessError, QueueMode};
 
 /// A model that can be asked.
@@ -26,6 +27,9 @@ pub type Models = Arc<dyn Fn(&str) -> Result<Model, HarnessError> + Send + Sync>
 
 /// Names that may change while the engine runs, asked for each time they count.
 pub type Names = Arc<dyn Fn() -> Arc<[String]> + Send + Sync>;
+
+/// How compaction is set for a model (`provider/id`), asked for each time it counts.
+pub type CompactionSettings = Arc<dyn Fn(&str) -> Compaction + Send + Sync>;
 
 /// Everything an engine needs. Nothing in it is read again from disk.
 pub struct Setup {
@@ -51,6 +55,7 @@ pub struct Setup {
     pub hidden_env: Names,
     pub timeouts: Timeouts,
     pub retry: RetryPolicy,
+    pub compaction: CompactionSettings,
     /// Steps a turn; 0 for no cap.
     pub max_turns: u32,
     pub steering: QueueMode,

@@ -15,7 +15,8 @@ use std::time::Duration;
 
 use harness_tui::config::{self, Config, Live, Paths, Watching};
 use harness_tui::harness::{
-    Command, ErrorCode, Handle, HarnessError, Open, QueueMode, Setup, Which, spawn, spawn_after,
+    Command, Compaction, ErrorCode, Handle, HarnessError, Open, QueueMode, Setup, Which, spawn,
+    spawn_after,
 };
 use harness_tui::headless;
 use harness_tui::message::Part;
@@ -119,10 +120,10 @@ pub(crate) async fn run(cli: Cli) -> Result<u8, Stop> {
     // What is wrong with the command line is said before a session is touched.
     chosen_tools(&ground.cli).map_err(|error| Stop::usage(error.message))?;
     prompt::given(&ground).map_err(|error| Stop::usage(error.message))?;
-    let first = session::first(&ground)?;
+    let (first, ask) = session::first(&ground)?;
     let tail = if headless { None } else { first.tail() };
     let handle = match (tail, first) {
-        (Some(tail), session::First::At(path)) => start_after(&ground, tail, path, notices),
+        (Some(tail), session::Found::At(path)) => start_after(&ground, tail, path, notices),
         (_, first) => {
             let session = first.open(&ground)?;
             start(&ground, session, notices).map_err(|error| Stop::of_harness(&error))?
@@ -134,7 +135,7 @@ pub(crate) async fn run(cli: Cli) -> Result<u8, Stop> {
     if headless {
         run_headless(&ground, &handle, content).await
     } else {
-        run_screen(&ground, handle, content).await
+        run_screen(&ground, handle, content, ask).await
     }
 }
 
@@ -235,12 +236,11 @@ fn start(
 /// What an engine is made of.
 fn setup(
     ground: &Arc<Ground>,
-    session: Session,
+    mut session: Session,
     mut notices: Vec<String>,
 ) -> Result<Setup, HarnessError> {
     let config = ground.live.get();
-    let cwd = PathBuf::from(&session.header().cwd);
-    let cwd = if cwd.is_dir() { cwd } else { ground.cwd.clone() };
+    let cwd = session::folder(ground, &mut session, &mut notices);
     let (sources, labels) = prompt::sources(ground, &session, &cwd, &mut notices)?;
     let cli = &ground.cli;
     let default_model = models::default_model(&config, &mut notices);
@@ -276,11 +276,26 @@ fn setup(
             base_delay: seconds(config.retry.base_delay),
             max_delay: seconds(config.retry.max_delay),
         },
+        compaction: {
+            let ground = Arc::clone(ground);
+            Arc::new(move |model: &str| compaction(&ground.live.get().compaction, model))
+        },
         max_turns: cli.max_turns.or(config.default_max_turns).unwrap_or(MAX_TURNS),
         steering: queue_mode(config.steering_mode.as_deref(), "steering_mode", &mut notices),
         follow_up: queue_mode(config.follow_up_mode.as_deref(), "follow_up_mode", &mut notices),
         notices,
     })
+}
+
+/// What the config says for a model.
+fn compaction(config: &config::Compaction, model: &str) -> Compaction {
+    let own = config.models.get(model).copied().unwrap_or_default();
+    Compaction {
+        enabled: config.enabled,
+        reserve_tokens: own.reserve_tokens.unwrap_or(config.reserve_tokens),
+        keep_recent_tokens: own.keep_recent_tokens.unwrap_or(config.keep_recent_tokens),
+        preview: config.preview,
+    }
 }
 
 fn seconds(value: f64) -> Duration {
@@ -358,7 +373,7 @@ fn opener(ground: &Arc<Ground>) -> Open {
         Box::pin(async move {
             let found = session::which(&ground, which)?;
             match (found.tail(), found) {
-                (Some(tail), session::First::At(path)) => {
+                (Some(tail), session::Found::At(path)) => {
                     Ok(start_after(&ground, tail, path, Vec::new()))
                 }
                 (_, found) => {
@@ -371,12 +386,31 @@ fn opener(ground: &Arc<Ground>) -> Open {
 }
 
 #[cfg(feature = "tui")]
-async fn run_screen(ground: &Arc<Ground>, handle: Handle, content: Vec<Part>) -> Result<u8, Stop> {
+async fn run_screen(
+    ground: &Arc<Ground>,
+    handle: Handle,
+    content: Vec<Part>,
+    ask: session::Ask,
+) -> Result<u8, Stop> {
+    use harness_tui::harness::Scope;
+    use harness_tui::ui::First;
     let ui = ground.live.get().ui.clone();
     let prompt = harness_tui::message::plain_text(&content);
+    let prompt = (!prompt.trim().is_empty()).then_some(prompt);
+    let (initial_prompt, draft, first) = match ask {
+        session::Ask::Nothing => (prompt, None, First::Conversation),
+        // Nothing is sent before it is known to which session.
+        session::Ask::Which(why) => {
+            let scope = if why.is_some() { Scope::All } else { Scope::Folder };
+            (None, prompt, First::Picker { scope, why })
+        }
+        session::Ask::Folder { path, folder } => {
+            (None, None, First::Missing { path, folder, prompt })
+        }
+    };
     let options = harness_tui::ui::Options {
-        initial_prompt: (!prompt.trim().is_empty()).then_some(prompt),
-        draft: None,
+        initial_prompt,
+        draft,
         state_dir: ground.paths.state.clone(),
         theme: ui.theme.clone(),
         ascii: ui.ascii,
@@ -385,6 +419,8 @@ async fn run_screen(ground: &Arc<Ground>, handle: Handle, content: Vec<Part>) ->
         project: short(&ground.cwd),
         welcome: true,
         sessions: ground.sessions(),
+        shelf: Some(session::shelf(ground)),
+        first,
     };
     let exit = harness_tui::ui::run(options, handle, opener(ground))
         .await
@@ -405,7 +441,12 @@ async fn run_screen(ground: &Arc<Ground>, handle: Handle, content: Vec<Part>) ->
 }
 
 #[cfg(not(feature = "tui"))]
-async fn run_screen(_: &Arc<Ground>, handle: Handle, _: Vec<Part>) -> Result<u8, Stop> {
+async fn run_screen(
+    _: &Arc<Ground>,
+    handle: Handle,
+    _: Vec<Part>,
+    _: session::Ask,
+) -> Result<u8, Stop> {
     handle.close().await;
     Err(Stop::usage("this build has no screen: use -p with a prompt"))
 }

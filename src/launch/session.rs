@@ -3,9 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use harness_tui::harness::{ErrorCode, HarnessError, Which};
+use harness_tui::harness::{ErrorCode, HarnessError, Shelf, Which};
 use harness_tui::ports::{Disk, SystemClock};
-use harness_tui::session::{Durability, Place, Session, Tail, find_by_prefix, most_recent, tail};
+use harness_tui::session::{
+    CopyPoint, Durability, Flush, Place, Session, SessionView, Tail, chosen_folder, find_by_prefix,
+    folder_choice, most_recent, tail,
+};
 
 use super::{Ground, Stop};
 
@@ -19,9 +22,22 @@ fn place(ground: &Ground) -> Place {
     Place { files: Arc::new(Disk), clock: Arc::new(SystemClock), root, durability }
 }
 
+/// What a screen asks before it goes on.
+#[derive(Debug)]
+pub(super) enum Ask {
+    Nothing,
+    /// Which session? Why it is asked, if that is not plain.
+    Which(Option<String>),
+    /// Where does this session work on, now that its folder is gone?
+    Folder {
+        path: PathBuf,
+        folder: PathBuf,
+    },
+}
+
 /// A session that was found.
 #[derive(Debug)]
-pub(super) enum First {
+pub(super) enum Found {
     New(Box<Session>),
     /// In this file.
     At(PathBuf),
@@ -30,7 +46,7 @@ pub(super) enum First {
 /// Files up to this size are opened at once: it takes less time than a frame.
 const SMALL: u64 = 1 << 20;
 
-impl First {
+impl Found {
     /// The end of a session that takes long to open, to be shown meanwhile.
     pub(super) fn tail(&self) -> Option<Tail> {
         let Self::At(path) = self else { return None };
@@ -50,35 +66,97 @@ impl First {
     }
 }
 
-/// The session the command line asks for.
-pub(super) fn first(ground: &Ground) -> Result<First, Stop> {
+/// The session the command line asks for. What only a person can answer is left to the screen, which
+/// begins with a new session that is on no disk yet.
+pub(super) fn first(ground: &Ground) -> Result<(Found, Ask), Stop> {
     let cli = &ground.cli;
+    let failed = |error: HarnessError| Stop::failed(error.message);
+    let new = || Found::New(Box::new(Session::create(place(ground), &ground.cwd)));
     if cli.no_session {
         let session = Session::in_memory(Arc::new(SystemClock), &ground.cwd);
-        return Ok(First::New(Box::new(session)));
+        return Ok((Found::New(Box::new(session)), Ask::Nothing));
+    }
+    if cli.resume {
+        return Ok((new(), Ask::Which(None)));
     }
     if cli.resume_last {
-        return which(ground, Which::Recent).map_err(|error| Stop::failed(error.message));
+        return match which(ground, Which::Recent) {
+            Ok(found) => Ok((found, Ask::Nothing)),
+            Err(error) if ground.headless || error.code != ErrorCode::InvalidState => {
+                Err(failed(error))
+            }
+            Err(_none) => {
+                let why = "there is no session of this folder yet; these are of other folders";
+                Ok((new(), Ask::Which(Some(why.to_owned()))))
+            }
+        };
     }
-    match &cli.session {
-        None => which(ground, Which::New).map_err(|error| Stop::failed(error.message)),
-        Some(wanted) => find(ground, wanted).map(First::At),
+    if let Some(wanted) = &cli.fork {
+        return fork(ground, wanted).map(|path| (Found::At(path), Ask::Nothing));
     }
+    let Some(wanted) = &cli.session else { return Ok((new(), Ask::Nothing)) };
+    let path = find(&place(ground), &ground.cwd, wanted)?;
+    if !ground.headless
+        && let Some(folder) = shelf(ground).missing_folder(&path)
+    {
+        return Ok((new(), Ask::Folder { path, folder }));
+    }
+    Ok((Found::At(path), Ask::Nothing))
+}
+
+/// The sessions that are not open.
+pub(super) fn shelf(ground: &Ground) -> Shelf {
+    Shelf::new(place(ground), ground.paths.trash(), ground.cwd.clone())
+}
+
+/// The folder a session works in: the one it began in, else one that was chosen for it, else the
+/// current one, which is then written down as chosen and said.
+pub(super) fn folder(ground: &Ground, session: &mut Session, notices: &mut Vec<String>) -> PathBuf {
+    let own = PathBuf::from(&session.header().cwd);
+    if own.is_dir() {
+        return own;
+    }
+    let here = ground.cwd.clone();
+    let Some(path) = session.path().filter(|path| path.exists()) else { return here };
+    if let Some(chosen) = chosen_folder(&Disk, path).filter(|chosen| chosen.is_dir()) {
+        return chosen;
+    }
+    let gone = format!("the folder {} of this session is gone", own.display());
+    notices.push(format!("{gone}; from now on it works in {}", here.display()));
+    if session.holder().is_none()
+        && let Err(error) = session.append(vec![folder_choice(&here)], Flush::Sync)
+    {
+        notices.push(format!("that could not be written down: {error}"));
+    }
+    here
+}
+
+/// The whole tree of a session, copied into this folder.
+fn fork(ground: &Ground, wanted: &str) -> Result<PathBuf, Stop> {
+    let place = place(ground);
+    let path = find(&place, &ground.cwd, wanted)?;
+    let copied = SessionView::read(&place.files, &path)
+        .and_then(|view| view.copy(&place, &CopyPoint::Tree, &ground.cwd))
+        .map_err(|error| Stop::failed(error.to_string()))?;
+    Ok(copied.path)
 }
 
 /// The session a front end asks for.
-pub(super) fn which(ground: &Ground, which: Which) -> Result<First, HarnessError> {
+pub(super) fn which(ground: &Ground, which: Which) -> Result<Found, HarnessError> {
     match which {
-        Which::New => Ok(First::New(Box::new(Session::create(place(ground), &ground.cwd)))),
-        Which::Path(path) => Ok(First::At(path)),
+        Which::New => Ok(Found::New(Box::new(Session::create(place(ground), &ground.cwd)))),
+        Which::Path(path) => Ok(Found::At(path)),
         Which::Recent => {
             let place = place(ground);
             match most_recent(&*place.files, &place.root, &ground.cwd) {
-                Some(path) => Ok(First::At(path)),
-                None => Err(error_of(&format!(
-                    "there is no session for {} yet: start one without --continue",
-                    ground.cwd.display()
-                ))),
+                Some(path) => Ok(Found::At(path)),
+                None => Err(HarnessError::new(
+                    ErrorCode::InvalidState,
+                    format!(
+                        "there is no session of {} yet: start one without --continue, or see harness-tui sessions list --all",
+                        ground.cwd.display()
+                    ),
+                )),
             }
         }
     }
@@ -97,12 +175,11 @@ fn error_of(text: &str) -> HarnessError {
 }
 
 /// A path, or the beginning of an id.
-fn find(ground: &Ground, wanted: &str) -> Result<PathBuf, Stop> {
-    let path = ground.cwd.join(wanted);
+pub(super) fn find(place: &Place, cwd: &Path, wanted: &str) -> Result<PathBuf, Stop> {
+    let path = cwd.join(wanted);
     if path.exists() || wanted.contains('/') || wanted.ends_with(".jsonl") {
         return Ok(path);
     }
-    let place = place(ground);
     find_by_prefix(&*place.files, &place.root, wanted)
         .map_err(|error| Stop::failed(error.to_string()))
 }

@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use super::{AppendFile, FileFacts, FileLock, FileSystem};
 
@@ -68,6 +69,11 @@ impl FileSystem for Disk {
             is_dir: meta.is_dir(),
             mode: meta.permissions().mode() & 0o7777,
         })
+    }
+
+    fn modified_ms(&self, path: &Path) -> io::Result<i64> {
+        let since = fs::metadata(path)?.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+        Ok(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
     }
 
     fn canonical(&self, path: &Path) -> io::Result<PathBuf> {

@@ -131,6 +131,11 @@ impl FileSystem for FaultyFs {
         self.inner.facts(path)
     }
 
+    fn modified_ms(&self, path: &Path) -> io::Result<i64> {
+        self.next()?;
+        self.inner.modified_ms(path)
+    }
+
     fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
         self.next()?;
         self.inner.canonical(path)

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::providers::demo_intent::{Intent, intent};
+use crate::providers::demo_summary;
 use crate::providers::demo_texts::{self as texts, finish, head};
 
 /// What has happened so far.
@@ -45,7 +46,7 @@ impl Reply {
 pub(super) fn reply(scene: &Scene) -> Reply {
     let prompt = scene.prompts.last().map(String::as_str).unwrap_or_default();
     if wants_summary(scene, prompt) {
-        return Reply { text: texts::session_summary(prompt, &scene.prompts), ..Reply::default() };
+        return Reply { text: demo_summary::summary(prompt, &scene.prompts), ..Reply::default() };
     }
     let intent = intent(prompt);
     let mut reply = next(scene, &intent);

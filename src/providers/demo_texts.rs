@@ -167,24 +167,3 @@ pub(super) fn conversation(prompts: &[String]) -> String {
     }
     text
 }
-
-/// The summary that stands for older messages, in the sections that every summary has.
-pub(super) fn session_summary(prompt: &str, prompts: &[String]) -> String {
-    let quoted = prompt.lines().filter_map(|line| line.strip_prefix("[User]: "));
-    let mut asked: Vec<String> = quoted.map(cut).collect();
-    if asked.is_empty() {
-        let earlier = prompts.len().saturating_sub(1);
-        asked = prompts.iter().take(earlier).map(|text| head(text, 1)).collect();
-    }
-    let goal = asked.first().cloned().unwrap_or_else(|| "(not stated)".into());
-    let skipped = asked.len().saturating_sub(SHOWN_PROMPTS);
-    let done: String = asked.iter().skip(skipped).map(|text| format!("- [x] {text}\n")).collect();
-    let next = asked.last().cloned().unwrap_or_else(|| "wait for the next request".into());
-    format!(
-        "## Goal\n{goal}\n\n## Constraints & Preferences\n- (none stated)\n\n## Progress\n### Done\n\
-         {done}\n### In Progress\n- [ ] {next}\n\n### Blocked\n- (nothing)\n\n\
-         ## Key Decisions\n- (none recorded)\n\n## Next Steps\n1. Go on with: {next}\n\n\
-         ## Critical Context\n- This summary was written by the offline demo: it lists requests and \
-         knows nothing of their results."
-    )
-}

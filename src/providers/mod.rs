@@ -13,6 +13,7 @@ mod connection;
 mod demo;
 mod demo_intent;
 mod demo_rules;
+mod demo_summary;
 mod demo_texts;
 mod exchange;
 #[cfg(test)]

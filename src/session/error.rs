@@ -17,6 +17,19 @@ pub enum SessionError {
     NoMatch { wanted: String },
     #[error("{count} sessions match {wanted:?}; give more characters of the id")]
     Ambiguous { wanted: String, count: usize },
+    #[error("{count} entries match {wanted:?}; give more characters of the id")]
+    AmbiguousEntry { wanted: String, count: usize },
+    #[error("{} is there already and was left as it is; choose another name", path.display())]
+    Exists { path: PathBuf },
+    /// A session without anything in it.
+    #[error("there is nothing to copy yet; send a message first")]
+    NothingToCopy,
+    #[error(
+        "the session lives in memory only, so it has no folder to be copied to; export it instead"
+    )]
+    InMemory,
+    #[error("entry {id} is no message of yours; fork at it instead of before it")]
+    NotAUserMessage { id: EntryId },
     #[error("{} is not a session file ({why}); it was left as it is", path.display())]
     NotASession { path: PathBuf, why: &'static str },
     /// Somebody else holds the session, or it cannot be written at all.
@@ -29,6 +42,9 @@ pub enum SessionError {
     /// A sync failed. The kernel may have dropped the data, so this writer never tries again.
     #[error("the disk did not confirm a write to {} ({cause}), so nothing more is written to it; save a copy of the session to another place and go on there", path.display())]
     Poisoned { path: PathBuf, cause: String },
+    /// Somebody works on the session, so it cannot be moved or renamed.
+    #[error("{} is in use: {holder}; close it there first", path.display())]
+    InUse { path: PathBuf, holder: String },
     #[error("{} was cut or replaced by another program; open the session again", path.display())]
     Changed { path: PathBuf },
     #[error("the session has no entry {id}; choose one from its tree")]

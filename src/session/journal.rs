@@ -12,6 +12,8 @@ use crate::message::{Message, SessionId, TurnId, Usage};
 
 /// The `customType` of every record here.
 pub const TURN: &str = "harness-tui.turn";
+/// The `customType` of what was only told to the person.
+pub const NOTICE: &str = "harness-tui.notice";
 /// The version of the data we write.
 const VERSION: u64 = 1;
 
@@ -171,6 +173,12 @@ pub struct Owner {
     /// The boot's id; empty where the system does not tell.
     #[serde(default)]
     pub boot: String,
+}
+
+/// A notice to keep: shown, never sent.
+pub fn notice(kind: &str, text: &str) -> Body {
+    let data = serde_json::json!({"v": VERSION, "kind": kind, "text": text});
+    Body::Custom { custom_type: NOTICE.to_owned(), data: Some(data) }
 }
 
 impl Record {

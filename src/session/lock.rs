@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::store::{Access, with_suffix};
 use super::{Place, name};
+use crate::ports::FileSystem;
 
 /// Longest note of another owner that is shown.
 const NOTE_CHARS: usize = 200;
@@ -27,6 +28,17 @@ pub(super) fn take(place: &Place, session: &Path) -> io::Result<Access> {
         Some(lock) => Access::Locked(lock),
         None => Access::ReadOnly(holder(&place.files.read(&path).unwrap_or_default())),
     })
+}
+
+/// Who holds a session now, for one who only wants to know. Leaves the lock file as it is.
+pub(super) fn holder_of(files: &dyn FileSystem, session: &Path) -> Option<String> {
+    let path = with_suffix(session, ".lock");
+    let note = files.read(&path).ok()?;
+    let text = String::from_utf8_lossy(&note);
+    match files.lock(&path, &text) {
+        Ok(None) => Some(holder(&note)),
+        Ok(Some(_)) | Err(_) => None,
+    }
 }
 
 fn holder(note: &[u8]) -> String {

@@ -6,9 +6,13 @@
 mod called;
 mod catalog;
 mod context;
+mod copy;
 mod entry;
 mod error;
+mod export;
+mod import;
 mod index;
+mod inspect;
 pub mod journal;
 mod line;
 mod live;
@@ -16,27 +20,48 @@ mod load;
 mod lock;
 mod migrate;
 mod name;
+mod new_file;
 mod page;
 mod parse;
 mod path;
 mod reader;
+mod redact;
+mod repair;
+mod snapshot;
+mod splice;
+mod stats;
 mod store;
 mod tail;
+mod trash;
 mod tree;
+mod verify;
 pub mod view;
 mod write;
 
-pub use catalog::{Listed, find_by_prefix, list, most_recent};
+pub use catalog::{
+    Hit, Listed, Progress, Query, Quote, SETTINGS, Searched, Tier, chosen_folder, find_by_prefix,
+    folder_choice, list, look, most_recent, preview, scan, search,
+};
 pub use context::build as build_context;
+pub use copy::{Copied, CopyPoint};
 pub use entry::{Body, Entry, Header, Origin};
 pub use error::SessionError;
+pub use export::Export;
+pub use import::{Imported, import};
 pub use index::{Index, Kind, Marks, Node, Position, Role, Spent};
 pub use live::Session;
 pub use name::{check_id, folder_name, path_text};
+pub use new_file::NewFile;
 pub use page::{Page, Stretch};
 pub use reader::Reader;
+pub use redact::Redactor;
+pub use repair::{Repaired, repair};
+pub use snapshot::SessionView;
+pub use stats::{Stats, Sums};
 pub use tail::{Tail, tail};
+pub use trash::{Trash, Trashed};
 pub use tree::{Labels, TreeView};
+pub use verify::{Problem, Report, verify};
 pub use view::request_view;
 
 use std::path::PathBuf;

@@ -127,11 +127,15 @@ impl Store {
 
     /// Everything that is known, as bytes.
     pub(super) fn bytes(&self) -> Result<Vec<u8>, SessionError> {
-        let end = match (&self.draft, &self.tail) {
+        self.source().read(0, usize::try_from(self.known_end()).unwrap_or(usize::MAX))
+    }
+
+    /// Bytes of [`Store::source`] that are whole lines.
+    pub(super) fn known_end(&self) -> u64 {
+        match (&self.draft, &self.tail) {
             (None, Tail::Torn { offset }) => *offset,
             _ => self.size,
-        };
-        self.source().read(0, usize::try_from(end).unwrap_or(usize::MAX))
+        }
     }
 
     /// Refuses when nothing may be written.

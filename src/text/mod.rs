@@ -1,5 +1,6 @@
 //! Pure text: sanitising, measuring, cutting, comparing. No I/O, no colours, no terminal.
 
+pub mod age;
 pub mod diff;
 pub mod nearest;
 pub mod sanitize;

@@ -9,6 +9,7 @@ use crate::session::{Tail, TreeView};
 use crate::ui::chord::Chord;
 use crate::ui::highlight::Highlighted;
 use crate::ui::keymap::ActionId;
+use crate::ui::sessions::{News, Work};
 use crate::ui::transcript::Paged;
 
 /// Something happened.
@@ -49,6 +50,8 @@ pub enum Action {
     /// A command was answered.
     Answered(Asked, Result<Reply, HarnessError>),
     Highlighted(Highlighted),
+    /// What the tree pane wanted to read was read.
+    Read(crate::ui::tree::Done),
     /// Older entries of the conversation.
     Paged(Box<Paged>),
     /// What earlier runs kept: the draft of this session, the stash, the project's prompts.
@@ -59,6 +62,8 @@ pub enum Action {
     },
     /// The external editor closed, with the text or with what went wrong.
     Edited(Result<String, String>),
+    /// What came of work on sessions that are not open.
+    Shelf(Box<News>),
     /// Something outside the engine is worth a line.
     Told(String),
 }
@@ -67,15 +72,32 @@ pub enum Action {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Asked {
     /// A prompt with this text. `again` when it is already the second try.
-    Prompt { text: String, again: bool },
+    Prompt {
+        text: String,
+        again: bool,
+    },
     /// Steering, as above.
-    Steer { text: String, again: bool },
+    Steer {
+        text: String,
+        again: bool,
+    },
     /// Another message that waits.
-    Queue { text: String },
+    Queue {
+        text: String,
+    },
     /// The decision on a held call.
-    Decision { key: CallKey },
+    Decision {
+        key: CallKey,
+    },
     /// One message taken out of the queue.
     TakeBack,
+    /// The draft of a compaction, to be stored.
+    StoreCompaction,
+    /// A copy of this session, which is opened next.
+    Fork,
+    Export,
+    /// A command of the tree pane.
+    Tree(crate::ui::tree::ask::Asked),
     /// Anything else: what was tried, for the message.
     Change(&'static str),
 }
@@ -89,6 +111,10 @@ pub enum Effect {
     Open(Which),
     /// Take a new snapshot: the active branch is another one.
     Rejoin,
+    /// Work on sessions that are not open.
+    Shelf(Work),
+    /// Read bodies for the tree pane, beside the loop.
+    Read(crate::ui::tree::Job),
     /// The session could not be opened: go back to the one before, or end.
     GoBack(HarnessError),
     /// Keep the draft of the session; an empty one is removed.

@@ -18,6 +18,15 @@ pub enum Slash {
     Next,
     Retry,
     Copy,
+    Resume,
+    Session,
+    Tree,
+    Fork,
+    Clone,
+    Compact,
+    Context,
+    Export,
+    Import,
     Quit,
 }
 
@@ -26,7 +35,7 @@ pub enum Slash {
 pub struct Spec {
     pub slash: Slash,
     pub name: &'static str,
-    /// The argument, for people; empty when it takes none.
+    /// The argument, for people; empty when it takes none, in brackets when it can do without.
     pub argument: &'static str,
     pub title: &'static str,
 }
@@ -53,8 +62,20 @@ pub static COMMANDS: &[Spec] = &[
     spec(Slash::Next, "next", "<text>", "put in front of the next prompt"),
     spec(Slash::Retry, "retry", "", "ask again after a failure"),
     spec(Slash::Copy, "copy", "", "copy the last answer"),
+    spec(Slash::Resume, "resume", "", "find and open another session"),
+    spec(Slash::Session, "session", "", "what there is to know of this session"),
+    spec(Slash::Tree, "tree", "", "show or hide the tree"),
+    spec(Slash::Fork, "fork", "", "go on in a copy, from before a prompt of yours"),
+    spec(Slash::Clone, "clone", "", "go on in a copy of this branch"),
+    spec(Slash::Compact, "compact", "[instructions]", "fold the older part into a summary"),
+    spec(Slash::Context, "context", "", "what fills the window"),
+    spec(Slash::Export, "export", "[html|md|jsonl|branch|path]", "write the session to a file"),
+    spec(Slash::Import, "import", "<path>", "take in a session from a file"),
     spec(Slash::Quit, "quit", "", "leave"),
 ];
+
+/// What an export can be called without a path.
+pub const EXPORTS: [&str; 4] = ["html", "md", "jsonl", "branch"];
 
 /// What the text of the composer is.
 #[derive(Debug, PartialEq, Eq)]
@@ -122,7 +143,7 @@ pub fn completions(text: &str) -> Vec<Completion> {
             .iter()
             .filter(|spec| spec.name.starts_with(rest))
             .map(|spec| {
-                let blank = if spec.argument.is_empty() { "" } else { " " };
+                let blank = if spec.argument.starts_with('<') { " " } else { "" };
                 Completion { text: format!("/{}{blank}", spec.name), title: spec.title }
             })
             .collect();
@@ -134,6 +155,7 @@ pub fn completions(text: &str) -> Vec<Completion> {
         Some(Spec { slash: Slash::Approval, .. }) => {
             Profile::ALL.into_iter().map(Profile::name).collect()
         }
+        Some(Spec { slash: Slash::Export, .. }) => EXPORTS.to_vec(),
         _ => Vec::new(),
     };
     if values.contains(&argument) {

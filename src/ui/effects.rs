@@ -30,9 +30,15 @@ impl Loop {
                     .push(async move { Some(Action::Answered(asked, answer.await)) }.boxed());
             }
             Effect::Open(which) => self.open_other(which).await?,
+            Effect::Shelf(work) => self.desk.begin(work)?,
             Effect::Rejoin => {
                 self.let_go();
                 self.take_over().await;
+            }
+            Effect::Read(job) => {
+                let Some(view) = self.state.tree.clone() else { return Ok(()) };
+                let work = tokio::task::spawn_blocking(move || job.run(&view));
+                self.answers.push(async move { work.await.ok().map(Action::Read) }.boxed());
             }
             Effect::GoBack(error) => self.go_back(error).await,
             Effect::SaveDraft { session, text } => {

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use crate::ui::chord::{Chord, Key};
+use crate::ui::tree::TreeKey;
 
 /// Opens the leader menu.
 pub const LEADER: &str = "ctrl+x";
@@ -55,12 +56,17 @@ pub enum ActionId {
     Palette,
     Help,
     Conversation,
+    Tree,
     Tools,
     NextPane,
     Model,
     ThinkingLevel,
     Approval,
     NewSession,
+    Resume,
+    Compact,
+    Fork,
+    Context,
     Rename,
     Copy,
     TakeQueue,
@@ -82,6 +88,7 @@ pub enum ActionId {
     DenyBecause,
     StopTurn,
     Details,
+    InTree(TreeKey),
 }
 
 /// Where a key has its meaning.
@@ -89,17 +96,20 @@ pub enum ActionId {
 pub enum Place {
     Composer,
     Everywhere,
+    Tree,
     Tools,
     Approval,
 }
 
 impl Place {
-    pub const ALL: [Self; 4] = [Self::Composer, Self::Everywhere, Self::Tools, Self::Approval];
+    pub const ALL: [Self; 5] =
+        [Self::Composer, Self::Everywhere, Self::Tree, Self::Tools, Self::Approval];
 
     pub fn title(self) -> &'static str {
         match self {
             Self::Composer => "composer",
             Self::Everywhere => "everywhere",
+            Self::Tree => "tree pane",
             Self::Tools => "tools pane",
             Self::Approval => "approval card, when it has the focus",
         }
@@ -133,7 +143,8 @@ const fn row(
 }
 
 use ActionId as A;
-use Place::{Approval as Card, Composer as Edit, Everywhere as All, Tools as List};
+use Place::{Approval as Card, Composer as Edit, Everywhere as All, Tools as List, Tree};
+use TreeKey as T;
 
 /// Every action, in the order of help.
 pub static TABLE: &[Row] = &[
@@ -186,12 +197,17 @@ pub static TABLE: &[Row] = &[
     row(A::Palette, All, "palette", "every action", "ctrl+p", "p"),
     row(A::Help, All, "help", "help", "f1", "?"),
     row(A::Conversation, All, "pane.conversation", "conversation", "alt+1", "1"),
+    row(A::Tree, All, "pane.tree", "tree; again: hide", "f2 alt+2", "2"),
     row(A::Tools, All, "pane.tools", "tools; again: hide", "f3 alt+3", "3"),
     row(A::NextPane, All, "pane.next", "next pane", "", "tab"),
     row(A::Model, All, "model", "change the model", "", "m"),
     row(A::ThinkingLevel, All, "thinking", "next thinking level", "", "t"),
     row(A::Approval, All, "approval.profile", "next approval profile", "", "A"),
     row(A::NewSession, All, "session.new", "new session", "", "n"),
+    row(A::Resume, All, "session.resume", "find and open another session", "", "r"),
+    row(A::Fork, All, "session.fork", "fork before a prompt of yours", "", "b"),
+    row(A::Compact, All, "compact", "fold the older part into a summary", "", "k"),
+    row(A::Context, All, "context", "what fills the window", "", "w"),
     row(A::Rename, All, "session.name", "name the session", "", "l"),
     row(A::Copy, All, "copy", "copy the last answer", "", "c"),
     row(A::FoldTools, All, "fold.tools", "fold or unfold tools", "ctrl+o", "o"),
@@ -205,6 +221,32 @@ pub static TABLE: &[Row] = &[
     row(A::Redraw, All, "redraw", "paint the screen anew", "ctrl+l", "R"),
     row(A::Suspend, All, "suspend", "suspend to the shell", "ctrl+z", "d"),
     row(A::Quit, All, "quit", "quit", "", "x"),
+    row(A::InTree(T::Go), Tree, "tree.go", "go there", "enter", ""),
+    row(A::InTree(T::Edit), Tree, "tree.edit", "edit a message of yours and resend", "e", ""),
+    row(A::InTree(T::Summarise), Tree, "tree.summarise", "summarise and go", "s", ""),
+    row(A::InTree(T::Instruct), Tree, "tree.instruct", "the same, with instructions", "S", ""),
+    row(A::InTree(T::Fork), Tree, "tree.fork", "fork to a new session", "f", ""),
+    row(A::InTree(T::Label), Tree, "tree.label", "label", "l", ""),
+    row(A::InTree(T::Merge), Tree, "tree.merge", "bring that branch here", "m", ""),
+    row(A::InTree(T::Compare), Tree, "tree.compare", "mark, then compare two", "d", ""),
+    row(A::InTree(T::Copy), Tree, "tree.copy", "copy the text", "y", ""),
+    row(A::InTree(T::Compact), Tree, "tree.compact", "compact up to here", "K", ""),
+    row(A::InTree(T::Fold), Tree, "tree.fold", "fold or unfold", "space", ""),
+    row(A::InTree(T::Default), Tree, "tree.default", "filter: default", "1", ""),
+    row(A::InTree(T::NoTools), Tree, "tree.no-tools", "filter: without tools", "2", ""),
+    row(A::InTree(T::User), Tree, "tree.user", "filter: your messages", "3", ""),
+    row(A::InTree(T::Labelled), Tree, "tree.labeled", "filter: labeled", "4", ""),
+    row(A::InTree(T::All), Tree, "tree.all", "filter: everything", "5", ""),
+    row(A::InTree(T::Search), Tree, "tree.search", "search", "/", ""),
+    row(A::InTree(T::Times), Tree, "tree.times", "when labels were given", "T", ""),
+    row(A::InTree(T::Up), Tree, "tree.up", "up", "k up", ""),
+    row(A::InTree(T::Down), Tree, "tree.down", "down", "j down", ""),
+    row(A::InTree(T::First), Tree, "tree.first", "first", "g home", ""),
+    row(A::InTree(T::Last), Tree, "tree.last", "last", "G end", ""),
+    row(A::InTree(T::PageUp), Tree, "tree.page-up", "page up", "pgup", ""),
+    row(A::InTree(T::PageDown), Tree, "tree.page-down", "page down", "pgdn", ""),
+    row(A::InTree(T::Left), Tree, "tree.left", "fold, or start of the segment", "left [", ""),
+    row(A::InTree(T::Right), Tree, "tree.right", "unfold, or next branch", "right ]", ""),
     row(A::ListUp, List, "tools.up", "up", "k up", ""),
     row(A::ListDown, List, "tools.down", "down", "j down", ""),
     row(A::ListFirst, List, "tools.first", "first", "g home", ""),

@@ -3,7 +3,7 @@
 
 use ratatui::layout::Rect;
 
-use crate::ui::state::{State, Tab};
+use crate::ui::state::{Focus, State, Tab};
 
 /// From this many columns on, docks stand on both sides.
 pub const WIDE: u16 = 140;
@@ -27,6 +27,9 @@ pub struct Areas {
     pub conversation: Rect,
     /// Inside the frame.
     pub transcript: Rect,
+    /// With its frame.
+    pub tree: Rect,
+    pub tree_inner: Rect,
     pub tools: Rect,
     pub tools_inner: Rect,
     pub card: Rect,
@@ -41,15 +44,28 @@ pub struct Areas {
 /// Whether the tools dock stands beside the conversation.
 fn dock_shows(state: &State) -> bool {
     let (columns, _) = state.size;
-    let by_itself = columns >= WIDE
-        || state.tools.running() > 0
-        || state.surface.focus == crate::ui::state::Focus::Tools;
+    let tree = state.surface.tree.open && columns < WIDE;
+    if tree && state.surface.focus != Focus::Tools {
+        return false;
+    }
+    let by_itself =
+        columns >= WIDE || state.tools.running() > 0 || state.surface.focus == Focus::Tools;
     columns >= MEDIUM && state.tools_open.unwrap_or(by_itself)
 }
 
 /// How many columns the tools dock takes.
 fn dock_columns(columns: u16) -> u16 {
     if columns >= WIDE { (columns / 3).min(56) } else { (columns * 2 / 5).min(44) }
+}
+
+/// Whether the tree dock stands beside the conversation.
+fn tree_shows(state: &State) -> bool {
+    state.surface.tree.open && state.size.0 >= MEDIUM
+}
+
+/// How many columns the tree dock takes.
+fn tree_columns(columns: u16) -> u16 {
+    if columns >= WIDE { (columns * 3 / 10).min(60) } else { (columns * 2 / 5).min(52) }
 }
 
 /// The inside of a frame; nothing when it has no inside.
@@ -133,8 +149,17 @@ fn panes(state: &mut State, areas: &mut Areas, mut rest: Rect) {
     let narrow = columns < MEDIUM;
     if narrow && state.surface.tab == Tab::Tools {
         areas.tools = rest;
+    } else if narrow && state.surface.tab == Tab::Tree {
+        areas.tree = rest;
     } else {
-        if dock_shows(state) {
+        let tools = dock_shows(state);
+        if tree_shows(state) && (columns >= WIDE || !tools) {
+            let width = tree_columns(columns);
+            areas.tree = Rect::new(rest.x, rest.y, width, rest.height);
+            rest.x += width;
+            rest.width -= width;
+        }
+        if tools {
             let width = dock_columns(columns);
             rest.width -= width;
             areas.tools = Rect::new(rest.x + rest.width, rest.y, width, rest.height);
@@ -149,6 +174,9 @@ fn panes(state: &mut State, areas: &mut Areas, mut rest: Rect) {
         areas.transcript = padded(areas.transcript);
         areas.tools_inner = padded(areas.tools_inner);
     }
+    areas.tree_inner = if frameless { padded(areas.tree) } else { inside(areas.tree) };
+    let focused = state.surface.focus == Focus::Tree;
+    state.surface.tree.measure(areas.tree_inner, focused, !frameless);
     let text = areas.transcript;
     state.transcript.layout(text.width, text.height, &theme);
     state.tools.measure(areas.tools_inner.width.saturating_sub(2), &theme);

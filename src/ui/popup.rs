@@ -1,11 +1,15 @@
 //! What lies over the panes and takes the keys: help, palette, a question, a line of input, the
-//! history search.
+//! history search, the session picker.
 
+use std::path::PathBuf;
+
+use crate::harness::ContextReport;
+use crate::ui::forks::Prompt;
 use crate::ui::keymap::{ActionId, Row, TABLE};
 use crate::ui::line_input::LineInput;
 
 /// The popup that is open.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Popup {
     Help {
         top: usize,
@@ -16,9 +20,35 @@ pub enum Popup {
     },
     /// Leave while a turn runs?
     ConfirmQuit,
+    /// A question of the tree.
+    Tree(crate::ui::tree::Ask),
     Ask {
         what: Question,
         input: LineInput,
+    },
+    /// The session picker; `State::surface` holds it.
+    Sessions,
+    /// The folder of a session is gone: where does it work on?
+    Missing {
+        path: PathBuf,
+        folder: PathBuf,
+    },
+    /// The preview of a compaction; `State::surface` holds it.
+    Compaction,
+    /// What fills the window.
+    Context {
+        report: Box<ContextReport>,
+        top: usize,
+    },
+    /// The prompts to fork before.
+    Forks {
+        prompts: Vec<Prompt>,
+        selected: usize,
+    },
+    /// Facts to read: what it is, and what is so.
+    Facts {
+        lines: Vec<(&'static str, String)>,
+        top: usize,
     },
     /// `before` is the draft, back when the search is left.
     Search {

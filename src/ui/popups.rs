@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Clear, Widget};
 
 use crate::text::sanitize::one_line;
-use crate::text::width::{swidth, truncate_to};
+use crate::text::width::{swidth, truncate_to, wrap};
 use crate::ui::commands::COMMANDS;
 use crate::ui::keymap::{Place, TABLE, reached_by};
 use crate::ui::line_input::LineInput;
@@ -15,6 +15,7 @@ use crate::ui::popup::{Popup, palette_rows};
 use crate::ui::state::State;
 use crate::ui::update::SEARCH_MAX;
 use crate::ui::view::{framed, row};
+use crate::ui::{compaction, context, forks, sessions};
 
 /// Help as text: a heading a place, a line an action, then the commands.
 pub(super) fn help_lines() -> Vec<String> {
@@ -43,7 +44,7 @@ pub(super) fn help_lines() -> Vec<String> {
 }
 
 /// A box in the middle, at most that large, never larger than the screen.
-fn centred(frame: &Frame<'_>, columns: u16, rows: u16) -> Rect {
+pub(super) fn centred(frame: &Frame<'_>, columns: u16, rows: u16) -> Rect {
     let screen = frame.area();
     let width = columns.min(screen.width);
     let height = rows.min(screen.height);
@@ -51,7 +52,13 @@ fn centred(frame: &Frame<'_>, columns: u16, rows: u16) -> Rect {
 }
 
 /// Clears and frames a box and gives its inside.
-fn open(state: &State, frame: &mut Frame<'_>, area: Rect, title: &str, hint: &str) -> Rect {
+pub(super) fn open(
+    state: &State,
+    frame: &mut Frame<'_>,
+    area: Rect,
+    title: &str,
+    hint: &str,
+) -> Rect {
     Clear.render(area, frame.buffer_mut());
     framed(state, frame, area, (title, hint), state.look.theme.border_focused);
     Rect::new(
@@ -81,6 +88,29 @@ pub(super) fn paint(state: &State, popup: &Popup, frame: &mut Frame<'_>) -> Opti
             let inner = open(state, frame, area, what.title(), "enter · esc");
             Some(field(frame, inner, input))
         }
+        Popup::Sessions => {
+            state.surface.picker.as_ref().and_then(|picker| sessions::paint(state, picker, frame))
+        }
+        Popup::Compaction => {
+            let preview = state.surface.compaction.as_ref();
+            preview.and_then(|preview| compaction::paint(state, preview, frame))
+        }
+        Popup::Context { report, top } => {
+            context::paint(state, report, *top, frame);
+            None
+        }
+        Popup::Forks { prompts, selected } => {
+            forks::paint(state, prompts, *selected, frame);
+            None
+        }
+        Popup::Facts { lines, top } => {
+            facts(state, lines, *top, frame);
+            None
+        }
+        Popup::Missing { folder, .. } => {
+            sessions::paint_missing(state, folder, frame);
+            None
+        }
         Popup::Palette { query, selected } => {
             let rows: Vec<(String, String)> = palette_rows(query.text())
                 .into_iter()
@@ -88,12 +118,36 @@ pub(super) fn paint(state: &State, popup: &Popup, frame: &mut Frame<'_>) -> Opti
                 .collect();
             Some(list(state, frame, ("actions", "enter · esc"), query, *selected, &rows))
         }
+        Popup::Tree(ask) => crate::ui::panes::tree_ask::paint(state, ask, frame),
         Popup::Search { query, selected, .. } => {
             let found = state.composer.history.search(query.text(), SEARCH_MAX);
             let rows: Vec<(String, String)> =
                 found.into_iter().map(|text| (one_line(text, 200), String::new())).collect();
             Some(list(state, frame, ("history", "enter · ctrl+r · esc"), query, *selected, &rows))
         }
+    }
+}
+
+/// Facts to read; a long one goes on below itself.
+fn facts(state: &State, lines: &[(&'static str, String)], top: usize, frame: &mut Frame<'_>) {
+    const COLUMNS: u16 = 84;
+    const LABEL: usize = 10;
+    let room = usize::from(COLUMNS.min(frame.area().width)).saturating_sub(4 + LABEL).max(1);
+    let mut rows: Vec<(&str, String)> = Vec::new();
+    for (label, value) in lines {
+        let value = one_line(value, usize::MAX);
+        for (at, piece) in wrap(&value, room).into_iter().enumerate() {
+            let label = if at == 0 { *label } else { "" };
+            rows.push((label, value.get(piece).unwrap_or_default().to_owned()));
+        }
+    }
+    let height = u16::try_from(rows.len()).unwrap_or(u16::MAX).saturating_add(2);
+    let area = centred(frame, COLUMNS, height);
+    let inner = open(state, frame, area, "this session", "esc");
+    let top = top.min(rows.len().saturating_sub(usize::from(inner.height)));
+    for (offset, (label, value)) in (0..inner.height).zip(rows.into_iter().skip(top)) {
+        let label = Span::styled(format!("{label:<LABEL$}"), state.look.theme.muted);
+        row(frame, inner, offset, Line::from(vec![label, Span::raw(value)]));
     }
 }
 
@@ -154,7 +208,7 @@ fn list(
 }
 
 /// A line of input, scrolled so that its cursor is inside; gives the cursor.
-fn field(frame: &mut Frame<'_>, area: Rect, input: &LineInput) -> Position {
+pub(super) fn field(frame: &mut Frame<'_>, area: Rect, input: &LineInput) -> Position {
     let room = usize::from(area.width).saturating_sub(3);
     let before = swidth(input.before());
     let text = if before > room { tail(input.before(), room) } else { input.text().to_owned() };

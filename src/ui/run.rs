@@ -14,7 +14,9 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use tokio::time::Instant;
 
-use crate::harness::{Event, Handle, HarnessError, Open, Snapshot, Subscription, Update};
+use crate::harness::{
+    Event, Handle, HarnessError, Open, Scope, Shelf, Snapshot, Subscription, Update,
+};
 use crate::message::EntryId;
 use crate::ports::{Clock, Disk, SystemClock};
 use crate::session::Tail;
@@ -23,6 +25,8 @@ use crate::ui::action::{Action, Effect};
 use crate::ui::input::{Reader, bursts};
 use crate::ui::keep::Keep;
 use crate::ui::layout::measure;
+use crate::ui::popup::Popup;
+use crate::ui::sessions::Desk;
 use crate::ui::signals::{Signals, Told, watch_over};
 use crate::ui::state::{Look, State};
 use crate::ui::terminal::Screen;
@@ -63,6 +67,22 @@ pub struct Options {
     pub welcome: bool,
     /// Where sessions are found by their id.
     pub sessions: PathBuf,
+    /// The sessions that are not open.
+    pub shelf: Option<Shelf>,
+    /// What the screen shows first.
+    pub first: First,
+}
+
+/// What the screen shows first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum First {
+    #[default]
+    Conversation,
+    /// The session picker, with a line that says why.
+    Picker { scope: Scope, why: Option<String> },
+    /// The question where this session works on, because its folder is gone. The prompt waits in
+    /// the composer of that session.
+    Missing { path: PathBuf, folder: PathBuf, prompt: Option<String> },
 }
 
 /// How the screen ended.
@@ -87,6 +107,8 @@ pub(super) struct Loop {
     pub(super) events: Subscription,
     pub(super) open: Open,
     pub(super) keep: Keep,
+    /// Work on sessions that are not open.
+    pub(super) desk: Desk,
     /// `None` while the terminal is lent to another program.
     pub(super) input: Option<EventStream>,
     reader: Reader,
@@ -134,6 +156,7 @@ pub async fn run(options: Options, handle: Handle, open: Open) -> anyhow::Result
         events,
         open,
         keep: Keep::new(Arc::new(Disk), options.state_dir.clone(), options.project.clone()),
+        desk: Desk::new(options.shelf.clone()),
         input: Some(EventStream::new()),
         reader: Reader::default(),
         answers: FuturesUnordered::new(),
@@ -176,6 +199,7 @@ impl Loop {
         if let Some(draft) = &options.draft {
             self.state.composer.put_before(draft);
         }
+        self.show_first(&options.first).await;
         if let Some(prompt) = &options.initial_prompt {
             let effects = crate::ui::update::send_now(&mut self.state, prompt);
             self.perform(effects).await;
@@ -206,6 +230,24 @@ impl Loop {
         }
         let resume_hint = resume_hint(&state, &options.sessions);
         Exit { resume_hint, code, last_answer: state.transcript.last_answer(), failed }
+    }
+
+    async fn show_first(&mut self, first: &First) {
+        match first {
+            First::Conversation => {}
+            First::Picker { scope, why } => {
+                let effects = crate::ui::sessions::open(&mut self.state, *scope);
+                self.perform(effects).await;
+                if let Some(why) = why {
+                    self.state.tell(why.as_str());
+                }
+            }
+            First::Missing { path, folder, prompt } => {
+                let (path, folder) = (path.clone(), folder.clone());
+                self.state.surface.carried = prompt.clone().map(|text| (path.clone(), text));
+                self.state.surface.popup = Some(Popup::Missing { path, folder });
+            }
+        }
     }
 
     /// Shows the end of a session that is being opened, and hears when it is.
@@ -275,6 +317,7 @@ impl Loop {
                 Some(answer) = self.answers.next(), if !self.answers.is_empty() => {
                     answer.into_iter().collect()
                 }
+                news = self.desk.next() => vec![news],
                 () = tokio::time::sleep_until(wake.unwrap_or(next_frame)), if wake.is_some() => {
                     Vec::new()
                 }

@@ -8,10 +8,12 @@ use crate::message::{ThinkingLevel, TurnId};
 use crate::policy::Profile;
 use crate::session::TreeView;
 use crate::ui::approval::Approvals;
+use crate::ui::compaction::Preview;
 use crate::ui::composer::Composer;
 use crate::ui::keymap::Keymap;
 use crate::ui::layout::Areas;
 use crate::ui::popup::Popup;
+use crate::ui::sessions::Picker;
 use crate::ui::theme::Theme;
 use crate::ui::tools::Tools;
 use crate::ui::transcript::Transcript;
@@ -124,6 +126,7 @@ impl Work {
 pub enum Focus {
     #[default]
     Composer,
+    Tree,
     Tools,
     Approval,
 }
@@ -133,6 +136,7 @@ pub enum Focus {
 pub enum Tab {
     #[default]
     Conversation,
+    Tree,
     Tools,
 }
 
@@ -191,6 +195,13 @@ pub struct Surface {
     pub focus: Focus,
     pub tab: Tab,
     pub popup: Option<Popup>,
+    /// The session picker, while [`Popup::Sessions`] is open.
+    pub picker: Option<Box<Picker>>,
+    /// The preview of a compaction, while [`Popup::Compaction`] is open.
+    pub compaction: Option<Box<Preview>>,
+    /// The text of the message a fork stopped in front of, for when that session is open.
+    pub carried: Option<(PathBuf, String)>,
+    pub tree: crate::ui::tree::Pane,
     /// The leader was pressed and its menu shows.
     pub leader: bool,
     pub toast: Option<Toast>,
@@ -260,6 +271,7 @@ impl State {
             self.composer.burst.due(),
             surface.toast.as_ref().map(|toast| toast.until),
             surface.quit_until,
+            surface.tree.armed_until,
             self.approvals.armed_at().filter(|at| *at > self.now),
         ];
         if self.draft.saved != self.composer.revision() {

@@ -57,6 +57,9 @@ fn left(state: &State) -> (String, bool) {
     if state.surface.quit_until.is_some() {
         return ("ctrl+c again to quit".into(), true);
     }
+    if state.surface.tree.armed_until.is_some() {
+        return ("esc again opens the tree".into(), false);
+    }
     if let Some(toast) = &state.surface.toast {
         let spinner = if state.busy() { format!("{} ", spinner(state)) } else { String::new() };
         return (format!("{spinner}{}", toast.text), true);
@@ -143,7 +146,8 @@ fn share(tokens: &Tokens) -> String {
     if tokens.window == 0 || tokens.context == 0 {
         return String::new();
     }
-    format!("ctx {}%", tokens.context.saturating_mul(100) / tokens.window)
+    let mark = if tokens.estimated { "~" } else { "" };
+    format!("ctx {mark}{}%", tokens.context.saturating_mul(100) / tokens.window)
 }
 
 /// 950, 8.4k, 84k, 1.2M.

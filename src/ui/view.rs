@@ -13,8 +13,10 @@ use crate::text::width::swidth;
 use crate::ui::state::{Focus, State, Tab};
 use crate::ui::{card, panes, popups, status};
 
-/// The column from which a click on the tab strip means the tools.
-pub const TOOLS_TAB_COLUMN: u16 = 16;
+/// The column from which a click on the tab strip means the tree, and from which the tools.
+pub const TREE_TAB_COLUMN: u16 = 16;
+/// See [`TREE_TAB_COLUMN`].
+pub const TOOLS_TAB_COLUMN: u16 = 23;
 
 /// Draws one frame and places the terminal's cursor.
 pub fn view(state: &State, frame: &mut Frame<'_>) {
@@ -31,6 +33,7 @@ pub fn view(state: &State, frame: &mut Frame<'_>) {
     header(state, frame);
     tabs(state, frame);
     panes::conversation::paint(state, frame);
+    panes::tree::paint(state, frame);
     panes::tools::paint(state, frame);
     card::paint(state, frame);
     queue(state, frame);
@@ -156,6 +159,8 @@ fn tabs(state: &State, frame: &mut Frame<'_>) {
         Span::raw(" "),
         mark(Tab::Conversation, "Conversation".into()),
         Span::raw(" "),
+        mark(Tab::Tree, "Tree".into()),
+        Span::raw(" "),
         mark(Tab::Tools, tools),
     ]);
     row(frame, state.areas.tabs, 0, line);
@@ -225,6 +230,7 @@ fn cursor(state: &State) -> Option<Position> {
     match state.surface.focus {
         Focus::Composer => state.composer.painted_cursor(),
         Focus::Approval => card::cursor(state),
+        Focus::Tree => panes::tree::cursor(state),
         Focus::Tools => None,
     }
 }

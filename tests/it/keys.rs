@@ -437,6 +437,8 @@ fn a_narrow_screen_shows_one_pane_and_keys_and_clicks_change_it() {
     ui.keys("<ctrl+x>1");
     assert_eq!(ui.state.surface.tab, Tab::Conversation);
     ui.act(Action::Click { column: 18, row: 1 });
+    assert_eq!(ui.state.surface.tab, Tab::Tree);
+    ui.act(Action::Click { column: 25, row: 1 });
     assert_eq!(ui.state.surface.tab, Tab::Tools);
     ui.act(Action::Click { column: 3, row: 1 });
     assert_eq!(ui.state.surface.tab, Tab::Conversation);

@@ -3,6 +3,7 @@
 // Tells clippy that all of this is test code, the functions beside tests too.
 #![cfg(test)]
 
+mod compaction;
 #[cfg(feature = "tui")]
 mod composer;
 mod context;
@@ -12,9 +13,16 @@ mod headless;
 mod keys;
 #[cfg(feature = "tui")]
 mod markdown;
+mod navigation;
 #[cfg(feature = "tui")]
 mod opening;
+#[cfg(feature = "tui")]
+mod picker;
+#[cfg(feature = "tui")]
+mod popups;
 mod providers;
+#[cfg(feature = "tui")]
+mod resume;
 mod sanitize;
 #[cfg(feature = "tui")]
 mod screens;
@@ -22,8 +30,12 @@ mod session;
 mod support;
 #[cfg(feature = "tui")]
 mod terminal;
+#[cfg(feature = "tui")]
+mod terminal_tree;
 mod tidy;
 mod tools;
 #[cfg(feature = "tui")]
 mod transcript;
+#[cfg(feature = "tui")]
+mod tree;
 mod turn;

@@ -1,12 +1,19 @@
 //! Sessions on a file system: what is written when, what survives, what is refused.
 
+mod asked;
 mod catalog;
+mod checks;
+mod commands;
+mod copies;
 mod damage;
+mod exports;
 mod facts;
 mod faults;
+mod interop;
 mod operations;
 mod pages;
 mod tail;
+mod trash;
 mod tree;
 mod two_writers;
 

@@ -6,6 +6,7 @@ use crate::message::Delta;
 use crate::providers::StreamEvent;
 
 use super::Driver;
+use super::job::Outcome;
 use crate::harness::turn::Input;
 use crate::harness::{CallKey, Event, Waiting};
 
@@ -18,6 +19,8 @@ pub(super) enum Inside {
     Input(Input),
     /// A running tool's output so far.
     Output(CallKey, Arc<str>),
+    /// Job number `.0` has its summary, or has none.
+    Summarised(u64, Outcome),
 }
 
 impl Driver {
@@ -25,6 +28,7 @@ impl Driver {
         match report {
             Inside::Stream(request, event) => self.stream_event(request, event),
             Inside::Input(input) => self.feed(input),
+            Inside::Summarised(job, outcome) => self.summarised(job, outcome),
             Inside::Output(key, output) => {
                 if let Some(call) = self.running.get_mut(&key) {
                     call.output = output.clone();

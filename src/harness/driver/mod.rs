@@ -3,7 +3,12 @@
 //! Meaning lives in `turn`; here is only how. Everything that takes time runs as a task of its own
 //! and answers through one inbox, so a command is never kept waiting by a stream or a tool.
 
+mod compact;
+mod copies;
 mod inbox;
+mod job;
+mod measure;
+mod navigate;
 mod perform;
 mod prepare;
 mod request;
@@ -19,7 +24,7 @@ use std::sync::Arc;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::message::{Message, ThinkingLevel, ToolResultMessage, ToolSpec, Usage};
+use crate::message::{EntryId, Message, ThinkingLevel, ToolResultMessage, ToolSpec, Usage};
 use crate::policy::{Decision, Profile};
 use crate::session::{Body, Session, TreeView};
 use crate::tools::FileTracker;
@@ -60,6 +65,8 @@ struct Driver {
     /// Entries of setters called while a turn runs; written at the next save point.
     settings: Vec<Body>,
     partial: PartialFile,
+    /// The summary under way.
+    work: Option<job::Work>,
     record: RunRecord,
     idle_waiters: Vec<oneshot::Sender<()>>,
     /// A failed write cut a turn off in the file; it is settled before anything new begins.
@@ -80,6 +87,8 @@ struct RunRecord {
     context_tokens: u64,
     /// Nobody has counted `context_tokens`.
     estimated: bool,
+    /// The compaction that was stored last.
+    compacted: Option<EntryId>,
 }
 
 impl Driver {
@@ -121,10 +130,11 @@ impl Driver {
 
     fn letter(&mut self, letter: Letter) {
         match letter {
-            Letter::Command(command, answer) => {
-                let reply = self.command(command);
-                let _ = answer.send(reply);
+            Letter::Command(Command::Fork { at }, answer) => self.fork(at, answer),
+            Letter::Command(Command::Export { format, to }, answer) => {
+                self.export(format, to, answer);
             }
+            Letter::Command(command, answer) => self.long_command(command, answer),
             Letter::Snapshot(answer) => {
                 let _ = answer.send(self.snapshot());
             }
@@ -172,13 +182,13 @@ impl Driver {
             Command::SetThinkingLevel { level } => self.set_thinking(level),
             Command::SetApprovalProfile { profile } => self.set_profile(profile),
             Command::SetName { name } => self.set_name(&name),
-            Command::SetLabel { .. }
-            | Command::Navigate { .. }
+            Command::ReportContext => self.report_context(),
+            Command::StoreCompaction { draft } => self.store_draft(*draft),
+            Command::SetLabel { target, label } => self.set_label(&target, label.as_deref()),
+            Command::Navigate { .. }
             | Command::Merge { .. }
             | Command::Compact { .. }
             | Command::DraftCompaction { .. }
-            | Command::StoreCompaction { .. }
-            | Command::ReportContext
             | Command::Fork { .. }
             | Command::Export { .. } => {
                 Err(HarnessError::new(super::ErrorCode::InvalidState, "this cannot be done yet"))

@@ -45,7 +45,9 @@ impl Driver {
         queue: &mut VecDeque<Effect>,
     ) -> Result<(), HarnessError> {
         match effect {
-            Effect::Append { .. } | Effect::Emit(_) | Effect::EndRun => self.pending.push(effect),
+            Effect::Append { .. } | Effect::Emit(_) | Effect::EndRun | Effect::EndFold { .. } => {
+                self.pending.push(effect)
+            }
             Effect::EndStep => {
                 self.pending.push(Effect::EndStep);
                 self.take_settings();
@@ -53,14 +55,23 @@ impl Driver {
             Effect::Barrier => self.flush(Flush::Lazy)?,
             Effect::Prepare { ordinal, call } => {
                 let prepared = self.prepare(ordinal, &call);
-                let input = Input::Prepared { ordinal, prepared };
-                let more = self.machine.step(input, self.now());
-                more.into_iter().rev().for_each(|effect| queue.push_front(effect));
+                self.answer_at_once(Input::Prepared { ordinal, prepared }, queue);
             }
             Effect::Request { request } => {
                 // What the model is about to see must outlive the machine first.
                 self.flush(Flush::Sync)?;
+                let size = self.size();
+                self.answer_at_once(Input::Measured { request, size }, queue);
+            }
+            Effect::Send { request } => {
+                self.flush(Flush::Sync)?;
                 self.request(request)?;
+            }
+            Effect::Fold { job, reason } => {
+                self.flush(Flush::Sync)?;
+                if let Some(input) = self.fold(job, reason) {
+                    self.answer_at_once(input, queue);
+                }
             }
             Effect::Run { key, call, arguments, summary } => {
                 self.flush(Flush::Lazy)?;
@@ -72,6 +83,10 @@ impl Driver {
             }
             Effect::CancelRequest => cancel(&mut self.stream),
             Effect::CancelWait => cancel(&mut self.timer),
+            Effect::CancelJob => {
+                self.flush(Flush::Lazy)?;
+                self.cancel_work();
+            }
             Effect::CancelTools => {
                 self.tools.cancel();
                 self.tools = tokio_util::sync::CancellationToken::new();
@@ -82,6 +97,12 @@ impl Driver {
             }
         }
         Ok(())
+    }
+
+    /// What the machine makes of something that needs no waiting comes before what it planned.
+    fn answer_at_once(&mut self, input: Input, queue: &mut VecDeque<Effect>) {
+        let more = self.machine.step(input, self.now());
+        more.into_iter().rev().for_each(|effect| queue.push_front(effect));
     }
 
     /// Calls that already wait and that the new rule covers need no second yes.
@@ -141,6 +162,19 @@ impl Driver {
                 }
                 Effect::Emit(event) => self.tell_event(event),
                 Effect::EndStep => self.end_step(),
+                Effect::EndFold { reason, tokens_before, tokens_after, error, aborted } => {
+                    let stored = error.is_none() && !aborted;
+                    let entry = self.record.compacted.take().filter(|_| stored);
+                    self.emit(Event::CompactionEnd {
+                        reason,
+                        entry,
+                        tokens_before,
+                        tokens_after,
+                        error,
+                        aborted,
+                    });
+                    self.tell_usage();
+                }
                 Effect::EndRun => {
                     let messages = std::mem::take(&mut self.record.messages);
                     self.emit(Event::AgentEnd { messages });
@@ -179,6 +213,11 @@ impl Driver {
     }
 
     fn tell_entry(&mut self, entry: Arc<Entry>) {
+        if let Body::Compaction { usage, .. } = &entry.body {
+            self.record.compacted = Some(entry.id.clone());
+            usage.iter().for_each(|usage| self.record.totals.add(usage));
+            self.count_context();
+        }
         if let Body::Message { message, .. } = &entry.body {
             let message = Arc::new(message.clone());
             let answer = matches!(&*message, Message::Assistant(_));
@@ -202,6 +241,9 @@ impl Driver {
                 let usage = answer.usage.clone();
                 if usage.context_tokens() > 0 {
                     self.record.context_tokens = usage.context_tokens();
+                    self.record.estimated = false;
+                } else {
+                    self.record.estimated = true;
                 }
                 self.record.totals.add(&usage);
                 self.record.answer = Some(message);
@@ -217,7 +259,7 @@ impl Driver {
         let totals = &self.record.totals;
         self.emit(Event::UsageUpdate {
             context_tokens: self.record.context_tokens,
-            estimated: false,
+            estimated: self.record.estimated,
             input: totals.input + totals.cache_write,
             output: totals.output,
             cache_read: totals.cache_read,

@@ -6,7 +6,6 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use tokio_util::sync::CancellationToken;
 
-use crate::prompt::{Family, assemble};
 use crate::providers::{ErrorKind, ProviderError, Request, StreamEvent};
 use crate::session::request_view;
 
@@ -27,9 +26,8 @@ impl Driver {
             .map_err(|error| HarnessError::new(ErrorCode::Session, error.to_string()))?;
         let tools = self.specs.clone();
         let spec = self.model.spec.clone();
-        let family = Family::of(&spec.provider, &spec.id);
         let body = Request {
-            system: assemble(&self.setup.prompt, family, &tools),
+            system: self.system_prompt(),
             messages: request_view(&context),
             tools,
             thinking: self.thinking,

@@ -10,7 +10,7 @@ use crate::session::{Body, Flush, request_view};
 
 use super::Driver;
 use crate::harness::turn::{Effect, Signature};
-use crate::harness::{ErrorCode, Event, HarnessError, Phase, Reply};
+use crate::harness::{ErrorCode, Event, HarnessError, Reply};
 
 /// A session name longer than this is cut: it has to fit a status line and a picker.
 const MAX_NAME: usize = 200;
@@ -66,7 +66,7 @@ impl Driver {
 
     fn record_setting(&mut self, body: Body, event: Event) -> Result<Reply, HarnessError> {
         self.emit(event);
-        if self.machine.phase() != Phase::Idle {
+        if self.machine.turn_id().is_some() {
             self.settings.push(body);
             return Ok(Reply::Done);
         }

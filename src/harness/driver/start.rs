@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::message::{AssistantMessage, StopReason, ThinkingLevel, TurnId};
 use crate::session::journal::{Landmark, Record};
-use crate::session::{Entry, Flush, Position, Session, Tail, TreeView};
+use crate::session::{Flush, Position, Session, Tail, TreeView};
 use crate::tools::FileTracker;
 
 use super::inbox::Inside;
@@ -118,6 +118,7 @@ fn begin(
         pending: Vec::new(),
         settings: Vec::new(),
         partial,
+        work: None,
         idle_waiters: Vec::new(),
         unsettled: false,
         notices: Vec::new(),
@@ -178,21 +179,49 @@ fn past(session: &Session) -> Result<Past, HarnessError> {
     {
         past.unfinished = None;
     }
+    if !past.queue.is_empty() {
+        let gone = gone_elsewhere(session)?;
+        past.queue.retain(|item| !gone.contains(&item.id));
+    }
     Ok(past)
+}
+
+/// Queued messages that were delivered or taken back, on whatever branch.
+fn gone_elsewhere(session: &Session) -> Result<HashSet<String>, HarnessError> {
+    let mut gone = HashSet::new();
+    each_record(session, Landmark::Dequeued, &mut |record| {
+        if let Record::Dequeued { id } = record {
+            gone.insert(id);
+        }
+        false
+    })?;
+    Ok(gone)
 }
 
 /// Whether the end of a turn stands on another branch: somebody walked back into the middle of it,
 /// and nothing may be added to it any more.
 fn ended_elsewhere(session: &Session, turn: &TurnId) -> Result<bool, HarnessError> {
-    /// Records read at once, the newest first: the end is most often near.
+    each_record(
+        session,
+        Landmark::Finished,
+        &mut |record| matches!(record, Record::Finished { turn: ended, .. } if ended == *turn),
+    )
+}
+
+/// Shows every record of that kind in the file, the newest chunk first, until one was looked for.
+fn each_record(
+    session: &Session,
+    kind: Landmark,
+    found: &mut dyn FnMut(Record) -> bool,
+) -> Result<bool, HarnessError> {
+    /// Records read at once: what is looked for is most often near the end.
     const CHUNK: usize = 1000;
     let reader = session.reader();
-    let ends = session.landmarks().iter().filter(|(_, landmark)| *landmark == Landmark::Finished);
+    let ends = session.landmarks().iter().filter(|(_, landmark)| *landmark == kind);
     let ends: Vec<Position> = ends.map(|(position, _)| *position).collect();
     for chunk in ends.rchunks(CHUNK) {
         let entries = reader.entries(chunk).map_err(|error| session_error(&error))?;
-        let ends = |entry: &Arc<Entry>| matches!(Record::of(entry), Some(Record::Finished { turn: ended, .. }) if ended == *turn);
-        if entries.iter().any(ends) {
+        if entries.iter().filter_map(|entry| Record::of(entry)).any(&mut *found) {
             return Ok(true);
         }
     }

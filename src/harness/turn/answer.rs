@@ -27,11 +27,17 @@ impl Machine {
         now: i64,
         effects: &mut Vec<Effect>,
     ) {
-        let Some(turn) = &mut self.turn else { return };
-        let attempt = match &turn.stage {
-            Stage::Requesting { request: current, attempt, .. } if *current == request => *attempt,
+        let attempt = match self.turn.as_ref().map(|turn| &turn.stage) {
+            Some(Stage::Requesting { request: current, attempt, .. }) if *current == request => {
+                *attempt
+            }
             _ => return,
         };
+        if let Some(error) = self.silent_overflow(&message) {
+            self.failed(request, &error, now, effects);
+            return;
+        }
+        let Some(turn) = &mut self.turn else { return };
         turn.usage.add(&message.usage);
         let text = plain_text(&message.content);
         if !text.is_empty() {
@@ -75,6 +81,10 @@ impl Machine {
             }
             _ => return,
         };
+        if self.overflowed(error, now, effects) {
+            return;
+        }
+        let Some(turn) = &mut self.turn else { return };
         let failure = Failure::of_provider(error);
         if limits.retry.allows(attempt + 1, error) {
             if !partial.is_empty() {

@@ -1,6 +1,6 @@
 //! What people and programs ask for while a turn runs or not: prompt, queues, abort, decisions.
 
-use crate::message::{Message, Part, Partial, ToolCall, UserMessage};
+use crate::message::{Message, Part, ToolCall, UserMessage};
 use crate::policy::Decision;
 use crate::session::Flush;
 use crate::session::journal::{QueueKind, Record};
@@ -12,36 +12,50 @@ use crate::harness::{CallKey, ErrorCode, Event, HarnessError, HeldCall, Queued, 
 
 type Answer = Result<(Reply, Vec<Effect>), HarnessError>;
 
+/// What a turn begins with.
+enum Opening {
+    Prompt(Vec<Part>),
+    /// A message that waited in a queue.
+    Queued(Box<Item>),
+    /// Nothing new: from where the conversation stands.
+    Again,
+}
+
 impl Machine {
     /// Starts a turn with a message, or goes on from where the conversation stands without one.
     pub(in crate::harness) fn begin(&mut self, content: Option<Vec<Part>>, fresh: Fresh) -> Answer {
-        if self.turn.is_some() {
-            return Err(HarnessError::new(
-                ErrorCode::Busy,
-                "a turn is running: steer it, queue a follow-up, or stop it first",
-            ));
-        }
+        self.may_begin()?;
         if content.as_ref().is_some_and(|parts| parts.iter().all(is_blank)) {
             return Err(HarnessError::new(ErrorCode::InvalidArgument, "the prompt is empty"));
         }
         let turn = fresh.turn.clone();
-        self.turn = Some(Turn {
-            id: fresh.turn,
-            step: 0,
-            stage: Stage::Requesting { request: 0, attempt: 0, partial: Partial::default() },
-            usage: Default::default(),
-            begun: false,
-            stopped: None,
-            result: None,
-            failing: None,
-        });
-        let waiting = !self.queue.is_empty();
+        let opening = match content {
+            Some(content) => Opening::Prompt(content),
+            None => Opening::Again,
+        };
+        Ok((Reply::Started { turn }, self.open(opening, fresh)))
+    }
+
+    /// Starts a turn with a message that waited.
+    pub(super) fn begin_with_queued(&mut self, item: Item, fresh: Fresh) -> Vec<Effect> {
+        self.open(Opening::Queued(Box::new(item)), fresh)
+    }
+
+    fn open(&mut self, opening: Opening, fresh: Fresh) -> Vec<Effect> {
+        let turn = fresh.turn.clone();
+        self.turn = Some(Turn::new(fresh.turn));
+        self.guard.relent();
+        let waiting = !self.queue.is_empty() || matches!(opening, Opening::Queued(_));
         let mut bodies = fresh.preface;
         let ahead = self.queue.drain(QueueKind::NextTurn);
         self.deliver(ahead, &mut bodies);
-        if let Some(content) = content {
-            let message = Message::User(UserMessage { content, timestamp: fresh.now });
-            bodies.push(self.message_body(message, None));
+        match opening {
+            Opening::Prompt(content) => {
+                let message = Message::User(UserMessage { content, timestamp: fresh.now });
+                bodies.push(self.message_body(message, None));
+            }
+            Opening::Queued(item) => self.deliver(vec![*item], &mut bodies),
+            Opening::Again => {}
         }
         bodies.push(
             Record::Started {
@@ -57,7 +71,7 @@ impl Machine {
         let steering = self.queue.drain(QueueKind::Steer);
         self.deliver(steering, &mut bodies);
         let mut effects = vec![
-            Effect::Emit(Event::TurnStarted { session: self.session.clone(), turn: turn.clone() }),
+            Effect::Emit(Event::TurnStarted { session: self.session.clone(), turn }),
             Effect::Emit(Event::AgentStart),
             Effect::Append { bodies, flush: Flush::Sync },
         ];
@@ -65,7 +79,7 @@ impl Machine {
             effects.push(self.queue_update());
         }
         self.next_step(&mut effects);
-        Ok((Reply::Started { turn }, effects))
+        effects
     }
 
     /// Puts a message into a queue. A follow-up on an idle session starts a turn instead.
@@ -78,7 +92,7 @@ impl Machine {
         if text.trim().is_empty() {
             return Err(HarnessError::new(ErrorCode::InvalidArgument, "the message is empty"));
         }
-        match (kind, self.turn.is_some()) {
+        match (kind, self.turn.is_some() || self.job.is_some()) {
             (QueueKind::Steer, false) => {
                 return Err(HarnessError::new(
                     ErrorCode::InvalidState,
@@ -146,6 +160,7 @@ impl Machine {
         effects.push(Effect::Emit(Event::Abort { cleared: cleared.clone() }));
         effects.push(Effect::Barrier);
         self.cancel_stage(now, &mut effects);
+        self.cancel_job(&mut effects);
         (cleared, effects)
     }
 

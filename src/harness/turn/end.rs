@@ -78,12 +78,15 @@ impl Machine {
         }
         let Some(turn) = self.turn.take() else {
             // The last words of a turn that had already ended: readers still wait for the quiet.
-            effects.push(Effect::Emit(Event::Settled));
+            if self.job.is_none() {
+                effects.push(Effect::Emit(Event::Settled));
+            }
             return;
         };
         effects.push(Effect::CancelRequest);
         effects.push(Effect::CancelWait);
         effects.push(Effect::CancelTools);
+        effects.push(Effect::CancelJob);
         if turn.begun {
             effects.push(Effect::EndRun);
             effects.push(Effect::Emit(Event::TurnCompleted {

@@ -9,10 +9,16 @@
 mod answer;
 mod command;
 mod end;
+mod fit;
+mod job;
 mod tools;
 
 #[cfg(test)]
+mod fit_tests;
+#[cfg(test)]
 mod tests;
+
+pub(super) use fit::{Folded, Size};
 
 use std::time::Duration;
 
@@ -26,7 +32,7 @@ use crate::session::{Body, Flush, Origin};
 
 use super::batch::{Batch, Prepared};
 use super::queue::{Item, Queue};
-use super::{CallKey, Event, Failure, HeldCall, Phase};
+use super::{CallKey, CompactionReason, Event, Failure, HeldCall, Phase};
 
 /// What the machine asks of the driver, in order.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,9 +45,26 @@ pub(super) enum Effect {
     /// Write what is collected before anything after this.
     Barrier,
     Emit(Event),
-    /// Ask the model; the context is built from the session.
+    /// A request is due: look at its size and answer with [`Input::Measured`].
     Request {
         request: u64,
+    },
+    /// Ask the model; the context is built from the session.
+    Send {
+        request: u64,
+    },
+    /// Fold the older part of the conversation; answered with [`Input::Compacted`].
+    Fold {
+        job: u64,
+        reason: CompactionReason,
+    },
+    /// Tell the end of a compaction; its entry is the one appended before it.
+    EndFold {
+        reason: CompactionReason,
+        tokens_before: u64,
+        tokens_after: u64,
+        error: Option<Failure>,
+        aborted: bool,
     },
     CancelRequest,
     /// Wait before the next attempt, then answer with [`Input::RetryDue`].
@@ -72,6 +95,8 @@ pub(super) enum Effect {
     EndStep,
     /// The run is over: tell readers which messages it made.
     EndRun,
+    /// Stop the summary under way and answer who asked for it.
+    CancelJob,
 }
 
 /// What the driver reports.
@@ -91,6 +116,16 @@ pub(super) enum Input {
     },
     RetryDue {
         request: u64,
+    },
+    /// The size of the request that is due.
+    Measured {
+        request: u64,
+        size: Size,
+    },
+    /// A compaction of the turn is ready to be stored, or failed.
+    Compacted {
+        job: u64,
+        outcome: Result<Box<Folded>, Failure>,
     },
     Prepared {
         ordinal: usize,
@@ -136,7 +171,11 @@ pub(super) struct Machine {
     /// The queue as the file has it.
     stored_queue: Queue,
     turn: Option<Turn>,
+    /// A summary that is written while no turn runs.
+    job: Option<job::Job>,
     requests: u64,
+    jobs: u64,
+    guard: fit::Guard,
     /// Who the answers come from, for entries the machine itself has to write.
     pub(super) signature: Signature,
 }
@@ -163,20 +202,65 @@ struct Turn {
     result: Option<String>,
     /// What failed in the last step, and how many steps in a row it did.
     failing: Option<(String, u32)>,
+    /// Of the last request.
+    size: Size,
+    /// A request was too large, and the conversation was folded for it.
+    overflowed: bool,
+    /// It was said that the context is nearly full.
+    warned: bool,
 }
 
 #[derive(Debug, Clone)]
 enum Stage {
-    Requesting { request: u64, attempt: u32, partial: Partial },
-    Waiting { request: u64, attempt: u32, failure: Failure },
+    Requesting {
+        request: u64,
+        attempt: u32,
+        partial: Partial,
+    },
+    Waiting {
+        request: u64,
+        attempt: u32,
+        failure: Failure,
+    },
     Calls(Batch),
+    /// The older part is being folded so that the next request fits.
+    Folding(fit::Folding),
+}
+
+impl Turn {
+    fn new(id: TurnId) -> Self {
+        Self {
+            id,
+            step: 0,
+            stage: Stage::Requesting { request: 0, attempt: 0, partial: Partial::default() },
+            usage: Usage::default(),
+            begun: false,
+            stopped: None,
+            result: None,
+            failing: None,
+            size: Size::default(),
+            overflowed: false,
+            warned: false,
+        }
+    }
 }
 
 impl Machine {
     pub(super) fn new(session: SessionId, limits: Limits, queue: Queue) -> Self {
         let stored_queue = queue.clone();
         let signature = Signature::default();
-        Self { session, limits, queue, stored_queue, turn: None, requests: 0, signature }
+        Self {
+            session,
+            limits,
+            queue,
+            stored_queue,
+            turn: None,
+            job: None,
+            requests: 0,
+            jobs: 0,
+            guard: fit::Guard::default(),
+            signature,
+        }
     }
 
     /// One step: what is to be done about `input`. Late and repeated inputs are ignored.
@@ -189,6 +273,8 @@ impl Machine {
             }
             Input::Failed { request, error } => self.failed(request, &error, now, &mut effects),
             Input::RetryDue { request } => self.retry_due(request, &mut effects),
+            Input::Measured { request, size } => self.measured(request, size, &mut effects),
+            Input::Compacted { job, outcome } => self.compacted(job, outcome, &mut effects),
             Input::Prepared { ordinal, prepared } => {
                 self.prepared(ordinal, prepared, now, &mut effects);
             }
@@ -210,8 +296,9 @@ impl Machine {
 
     pub(super) fn phase(&self) -> Phase {
         match self.turn.as_ref().map(|turn| &turn.stage) {
-            None => Phase::Idle,
+            None => self.job.map_or(Phase::Idle, |job| job.phase),
             Some(Stage::Waiting { .. }) => Phase::Retry,
+            Some(Stage::Folding(_)) => Phase::Compaction,
             Some(_) => Phase::Turn,
         }
     }

@@ -11,24 +11,24 @@ use crate::policy::Decision;
 use crate::providers::ErrorKind;
 use crate::session::journal::Record;
 
-fn machine() -> Machine {
+pub(super) fn machine() -> Machine {
     let retry = RetryPolicy { max_retries: 2, ..RetryPolicy::default() };
     let limits = Limits { max_turns: 10, retry };
     Machine::new("s".into(), limits, Queue::default())
 }
 
-fn fresh() -> Fresh {
+pub(super) fn fresh() -> Fresh {
     Fresh { now: 1, turn: "t".into(), ..Fresh::default() }
 }
 
-fn begun() -> Machine {
+pub(super) fn begun() -> Machine {
     let mut machine = machine();
     machine.begin(Some(vec![Part::text("hi")]), fresh()).unwrap();
     machine.stored();
     machine
 }
 
-fn answer(names: &[&str], stop_reason: StopReason) -> Box<AssistantMessage> {
+pub(super) fn answer(names: &[&str], stop_reason: StopReason) -> Box<AssistantMessage> {
     let mut content = vec![Part::text("text")];
     content.extend(names.iter().enumerate().map(|(at, name)| {
         Part::ToolCall(ToolCall {
@@ -88,7 +88,7 @@ fn done(machine: &mut Machine, ordinal: u32) -> Vec<Effect> {
     machine.step(Input::ToolDone { key: key(ordinal), outcome, duration_ms: 1 }, 4)
 }
 
-fn transient() -> ProviderError {
+pub(super) fn transient() -> ProviderError {
     ProviderError {
         kind: ErrorKind::Transient,
         message: "reset".into(),
@@ -98,7 +98,7 @@ fn transient() -> ProviderError {
 }
 
 /// One word per effect; `!` marks an append that must be on disk.
-fn script(effects: &[Effect]) -> String {
+pub(super) fn script(effects: &[Effect]) -> String {
     effects.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
@@ -124,6 +124,19 @@ fn word(effect: &Effect) -> String {
         Effect::Remember { .. } => "REMEMBER".into(),
         Effect::EndStep => "END_STEP".into(),
         Effect::EndRun => "END_RUN".into(),
+        Effect::CancelJob => "CANCEL_JOB".into(),
+        Effect::Send { request } => format!("SEND{request}"),
+        Effect::Fold { job, .. } => format!("FOLD{job}"),
+        Effect::EndFold { error, aborted, .. } => {
+            let how = if *aborted {
+                "aborted"
+            } else if error.is_some() {
+                "failed"
+            } else {
+                "ok"
+            };
+            format!("fold_end({how})")
+        }
     }
 }
 
@@ -531,13 +544,16 @@ fn a_full_disk_at_the_start_leaves_no_turn_and_in_the_middle_ends_it() {
     let mut machine = machine();
     machine.begin(Some(vec![Part::text("hi")]), fresh()).unwrap();
     let effects = machine.step(failed(), 2);
-    assert_eq!(script(&effects), "error CANCEL_REQUEST CANCEL_WAIT CANCEL_TOOLS settled");
+    assert_eq!(
+        script(&effects),
+        "error CANCEL_REQUEST CANCEL_WAIT CANCEL_TOOLS CANCEL_JOB settled"
+    );
     assert_eq!(machine.phase(), Phase::Idle);
     let mut machine = begun();
     let effects = machine.step(failed(), 2);
     assert_eq!(
         script(&effects),
-        "error CANCEL_REQUEST CANCEL_WAIT CANCEL_TOOLS END_RUN turn_completed settled"
+        "error CANCEL_REQUEST CANCEL_WAIT CANCEL_TOOLS CANCEL_JOB END_RUN turn_completed settled"
     );
 }
 

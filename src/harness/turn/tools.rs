@@ -293,6 +293,10 @@ impl Machine {
                 self.finish_stopped(effects);
             }
             Stage::Calls(_) => self.cancel_calls(now, effects),
+            Stage::Folding(folding) => {
+                let folding = folding.clone();
+                self.cancel_fold(folding, effects);
+            }
         }
     }
 

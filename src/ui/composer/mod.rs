@@ -139,6 +139,11 @@ impl Composer {
         self.insert_recalled(text);
     }
 
+    /// Moves the cursor to the beginning.
+    pub fn to_start(&mut self) {
+        self.jump((0, 0));
+    }
+
     /// Puts text in front of what is there, on lines of its own.
     pub fn put_before(&mut self, text: &str) {
         let was_empty = self.is_empty();

@@ -19,6 +19,10 @@ pub(super) fn tick(state: &mut State, now: i64) -> Vec<Effect> {
         state.surface.quit_until = None;
         state.dirty = true;
     }
+    if state.surface.tree.armed_until.is_some_and(|until| now >= until) {
+        state.surface.tree.armed_until = None;
+        state.dirty = true;
+    }
     if state.approvals.armed_at().is_some_and(|at| before < at && now >= at) {
         state.dirty = true;
     }
@@ -35,7 +39,7 @@ pub(super) fn tick(state: &mut State, now: i64) -> Vec<Effect> {
 }
 
 /// Keeps the draft now, when it is not kept yet.
-pub(super) fn save_draft(state: &mut State) -> Option<Effect> {
+pub(in crate::ui) fn save_draft(state: &mut State) -> Option<Effect> {
     let revision = state.composer.revision();
     if state.draft.saved == revision || state.session.id.is_empty() {
         state.draft.saved = revision;

@@ -8,7 +8,7 @@ use crate::session::{Tail, TreeView};
 use crate::ui::action::Effect;
 use crate::ui::state::{Focus, SessionFacts, State, Tokens, Work};
 use crate::ui::transcript::Older;
-use crate::ui::update::submit;
+use crate::ui::update::{submit, tree_ask};
 
 /// Shows the end of a session while it is being opened.
 pub(super) fn opening(state: &mut State, tail: Tail) -> Vec<Effect> {
@@ -89,7 +89,12 @@ pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
         stored: snapshot.tree.leaf.is_some() || !snapshot.branch.is_empty(),
         untouched: state.transcript.is_empty(),
     };
-    state.tree = Some(snapshot.tree);
+    if let Some((_, text)) =
+        state.surface.carried.take_if(|(path, _)| state.session.path.as_ref() == Some(path))
+    {
+        state.composer.put_before(&text);
+    }
+    tree_ask::joined(state, snapshot.tree, other);
     for text in snapshot.notices {
         state.transcript.apply(&Event::Notice { text });
     }
@@ -109,7 +114,8 @@ pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
 
 /// The tree has grown.
 pub(super) fn tree(state: &mut State, tree: TreeView) {
-    state.tree = Some(tree);
+    state.dirty |= state.surface.tree.open;
+    tree_ask::joined(state, tree, false);
 }
 
 /// An event. Marks the state dirty only when something visible changed.
@@ -123,6 +129,9 @@ pub(super) fn event(state: &mut State, event: &Arc<Event>) -> Vec<Effect> {
     let mut effects = Vec::new();
     if matches!(**event, Event::SessionTree { .. }) {
         effects.push(Effect::Rejoin);
+    }
+    if matches!(**event, Event::Settled) {
+        effects.extend(tree_ask::settled(state));
     }
     if calls_back && !state.terminal_focused {
         effects.push(Effect::Bell);

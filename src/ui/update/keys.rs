@@ -1,6 +1,6 @@
 //! Keys: which place they belong to, and what each action does.
 
-use crate::harness::{Command, QueueKind, Which};
+use crate::harness::{Command, QueueKind, Scope, Which};
 use crate::message::ThinkingLevel;
 use crate::policy::Profile;
 use crate::ui::action::{Asked, Effect};
@@ -10,10 +10,13 @@ use crate::ui::keymap::{ActionId, Place};
 use crate::ui::line_input::LineInput;
 use crate::ui::popup::{Popup, Question};
 use crate::ui::state::{Focus, QUIT_AGAIN_MS, State, Tab};
-use crate::ui::update::{clock, decide, overlay, submit};
+use crate::ui::update::{clock, decide, overlay, submit, tree};
 
 /// A key was pressed.
 pub(super) fn key(state: &mut State, chord: Chord) -> Vec<Effect> {
+    if chord.key != Key::Esc {
+        state.surface.tree.armed_until = None;
+    }
     let mut effects = Vec::new();
     if chord.typed().is_none() && chord.key != Key::Enter {
         if state.composer.burst.settle(None) {
@@ -42,6 +45,9 @@ fn route(state: &mut State, chord: Chord) -> Vec<Effect> {
     }
     if state.surface.focus == Focus::Approval {
         return decide::key(state, chord);
+    }
+    if state.surface.focus == Focus::Tree {
+        return tree::key(state, chord);
     }
     if state.surface.focus == Focus::Tools {
         let found = state.keymap.find(Place::Tools, chord);
@@ -123,13 +129,13 @@ pub(super) fn burst(state: &mut State, chords: &[Chord]) -> Vec<Effect> {
 /// A marked paste goes where text is being written, else into the composer.
 pub(super) fn paste(state: &mut State, text: &str) -> Vec<Effect> {
     state.surface.leader = false;
-    let effects =
+    let mut effects =
         if state.composer.burst.settle(None) { submit::send(state, false) } else { Vec::new() };
-    if let Some(popup) = &mut state.surface.popup {
-        overlay::paste(popup, text);
+    if state.surface.popup.is_some() {
+        effects.extend(overlay::paste(state, text));
     } else if let Some(message) = &mut state.approvals.message {
         message.insert(text);
-    } else {
+    } else if !tree::paste(state, text) {
         state.surface.focus = Focus::Composer;
         state.composer.paste(text);
     }
@@ -174,6 +180,7 @@ pub(super) fn perform(state: &mut State, id: ActionId) -> Vec<Effect> {
         ActionId::Suspend => return vec![Effect::Suspend],
         ActionId::Quit => return quit(state),
         ActionId::Abort | ActionId::StopTurn => return abort(state),
+        ActionId::InTree(key) => return tree::perform(state, key),
         _ if state.composer.edit(id) => {}
         _ => return look(state, id),
     }
@@ -198,6 +205,7 @@ fn look(state: &mut State, id: ActionId) -> Vec<Effect> {
         ActionId::Conversation => {
             (state.surface.tab, state.surface.focus) = (Tab::Conversation, Focus::Composer);
         }
+        ActionId::Tree => tree::toggle(state),
         ActionId::Tools => toggle_tools(state),
         ActionId::NextPane => next_pane(state),
         ActionId::NeedsAnswer => focus_card(state),
@@ -227,6 +235,13 @@ fn change(state: &mut State, id: ActionId) -> Vec<Effect> {
             )]
         }
         ActionId::NewSession => new_session(state),
+        ActionId::Resume => crate::ui::sessions::open(state, Scope::Folder),
+        ActionId::Fork => {
+            crate::ui::forks::open(state);
+            Vec::new()
+        }
+        ActionId::Compact => draft_compaction(state, None),
+        ActionId::Context => vec![Effect::Send(Command::ReportContext, Asked::Change("context"))],
         ActionId::Copy => copy_answer(state),
         ActionId::TakeQueue => take_queue(state),
         ActionId::Retry => vec![Effect::Send(Command::Retry, Asked::Change("retry"))],
@@ -298,7 +313,8 @@ fn toggle_tools(state: &mut State) {
 fn next_pane(state: &mut State) {
     let narrow = state.size.0 < crate::ui::layout::MEDIUM;
     match state.surface.focus {
-        Focus::Composer if narrow || state.areas.tools.width > 0 => {
+        Focus::Composer if narrow || state.areas.tree.width > 0 => tree::show(state),
+        Focus::Composer | Focus::Tree if narrow || state.areas.tools.width > 0 => {
             state.surface.focus = Focus::Tools;
             state.surface.tab = Tab::Tools;
         }
@@ -324,6 +340,16 @@ pub(super) fn new_session(state: &mut State) -> Vec<Effect> {
         return Vec::new();
     }
     clock::save_draft(state).into_iter().chain([Effect::Open(Which::New)]).collect()
+}
+
+/// Asks for a summary of the older part, to be looked at before it is stored.
+pub(super) fn draft_compaction(state: &mut State, instructions: Option<String>) -> Vec<Effect> {
+    if state.busy() {
+        state.tell("something runs here; compact when it is done, or esc stops it");
+        return Vec::new();
+    }
+    let command = Command::DraftCompaction { instructions, up_to: None };
+    vec![Effect::Send(command, Asked::Change("compaction"))]
 }
 
 /// Copies the last answer.
@@ -353,11 +379,15 @@ pub(super) fn take_queue(state: &mut State) -> Vec<Effect> {
 fn escape(state: &mut State) -> Vec<Effect> {
     if state.surface.popup.is_some() {
         overlay::close(state);
+    } else if state.surface.focus == Focus::Tree {
+        return tree::escape(state);
     } else if state.surface.focus != Focus::Composer || state.surface.tab != Tab::Conversation {
         state.surface.focus = Focus::Composer;
         state.surface.tab = Tab::Conversation;
     } else if state.busy() {
         return abort(state);
+    } else if state.composer.is_empty() {
+        tree::arm(state);
     }
     Vec::new()
 }

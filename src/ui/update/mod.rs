@@ -6,11 +6,15 @@ mod engine;
 mod keys;
 mod mouse;
 mod overlay;
+mod session;
 mod submit;
+mod tree;
+mod tree_ask;
 
+pub(super) use clock::save_draft;
 pub use overlay::SEARCH_MAX;
 
-use crate::ui::action::{Action, Effect};
+use crate::ui::action::{Action, Asked, Effect};
 use crate::ui::state::{Focus, State};
 
 /// Applies one action.
@@ -51,6 +55,7 @@ pub fn update(state: &mut State, action: Action) -> Vec<Effect> {
         state.surface.focus = Focus::Composer;
         state.dirty = true;
     }
+    effects.extend(state.surface.tree.jobs().into_iter().map(Effect::Read));
     if state.surface.leaving {
         effects.retain(|effect| !matches!(effect, Effect::Suspend | Effect::Edit(_)));
     }
@@ -71,9 +76,12 @@ fn visible(state: &mut State, action: Action) -> Vec<Effect> {
         Action::Click { column, row } => mouse::click(state, column, row),
         Action::Do(id) => keys::perform(state, id),
         Action::Joined(snapshot) => engine::join(state, *snapshot),
+        Action::Answered(Asked::Tree(asked), answer) => tree_ask::answered(state, asked, answer),
         Action::Opening(tail) => engine::opening(state, *tail),
         Action::Opened(id, result) => engine::opened(state, &id, result),
         Action::Answered(asked, answer) => submit::answered(state, asked, answer),
+        Action::Shelf(news) => crate::ui::sessions::heard(state, *news),
+        Action::Read(done) => tree_ask::read(state, done),
         Action::Kept { draft, stash, history } => {
             kept(state, &draft, stash, history);
             Vec::new()

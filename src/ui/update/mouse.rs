@@ -5,6 +5,8 @@ use ratatui::layout::{Position, Rect};
 use crate::ui::action::Effect;
 use crate::ui::popup::Popup;
 use crate::ui::state::{Focus, State, Tab};
+use crate::ui::update::tree;
+use crate::ui::view::{TOOLS_TAB_COLUMN, TREE_TAB_COLUMN};
 
 fn hits(area: Rect, column: u16, row: u16) -> bool {
     area.contains(Position::new(column, row))
@@ -20,6 +22,7 @@ pub(super) fn wheel(state: &mut State, rows: i32, column: u16, row: u16) -> Vec<
         }
         Some(_) => {}
         None if hits(state.areas.card, column, row) => state.approvals.scroll(i64::from(rows)),
+        None if hits(state.areas.tree, column, row) => state.surface.tree.wheel(rows),
         None if hits(state.areas.tools, column, row) => {
             state.tools.select(i64::from(rows.signum()));
         }
@@ -39,12 +42,18 @@ pub(super) fn click(state: &mut State, column: u16, row: u16) -> Vec<Effect> {
         if state.approvals.open() > 0 {
             state.surface.focus = Focus::Approval;
         }
+    } else if hits(areas.tree, column, row) {
+        tree::click(state, column, row);
     } else if hits(areas.tools, column, row) {
         state.surface.focus = Focus::Tools;
     } else if hits(areas.tabs, column, row) {
-        let tools = column >= crate::ui::view::TOOLS_TAB_COLUMN;
-        state.surface.tab = if tools { Tab::Tools } else { Tab::Conversation };
-        state.surface.focus = if tools { Focus::Tools } else { Focus::Composer };
+        match column {
+            TOOLS_TAB_COLUMN.. => {
+                (state.surface.tab, state.surface.focus) = (Tab::Tools, Focus::Tools);
+            }
+            TREE_TAB_COLUMN.. => tree::show(state),
+            _ => (state.surface.tab, state.surface.focus) = (Tab::Conversation, Focus::Composer),
+        }
     } else {
         state.surface.focus = Focus::Composer;
         if hits(areas.text, column, row) {

@@ -6,7 +6,8 @@ use crate::ui::chord::{Chord, Key};
 use crate::ui::line_input::LineInput;
 use crate::ui::popup::{Popup, Question, palette_rows};
 use crate::ui::state::State;
-use crate::ui::update::keys;
+use crate::ui::update::{keys, tree_ask};
+use crate::ui::{compaction, forks, sessions};
 
 /// Prompts the history search lists.
 pub const SEARCH_MAX: usize = 50;
@@ -23,33 +24,79 @@ pub(super) fn close(state: &mut State) {
 }
 
 /// A paste goes into the popup's field, if it has one.
-pub(super) fn paste(popup: &mut Popup, text: &str) {
+pub(super) fn paste(state: &mut State, text: &str) -> Vec<Effect> {
+    match &mut state.surface.popup {
+        Some(Popup::Sessions) => return sessions::paste(state, text),
+        Some(Popup::Compaction) => compaction::paste(state, text),
+        Some(popup) => paste_line(popup, text),
+        None => {}
+    }
+    Vec::new()
+}
+
+fn paste_line(popup: &mut Popup, text: &str) {
     match popup {
         Popup::Palette { query, selected } | Popup::Search { query, selected, .. } => {
             query.insert(text);
             *selected = 0;
         }
         Popup::Ask { input, .. } => input.insert(text),
-        Popup::Help { .. } | Popup::ConfirmQuit => {}
+        Popup::Tree(ask) => tree_ask::paste(ask, text),
+        _ => {}
     }
 }
 
 /// A key while a popup is open.
 pub(super) fn key(state: &mut State, chord: Chord) -> Vec<Effect> {
+    match state.surface.popup {
+        Some(Popup::Sessions) => return sessions::key(state, chord),
+        Some(Popup::Compaction) => return compaction::key(state, chord),
+        _ => {}
+    }
     let control_c = chord.key == Key::Char('c') && chord.ctrl;
     if chord.key == Key::Esc || control_c {
         close(state);
         return Vec::new();
     }
+    match &mut state.surface.popup {
+        Some(Popup::Missing { .. }) => return sessions::missing(state, chord),
+        Some(Popup::Forks { .. }) => return forks::key(state, chord),
+        Some(Popup::Context { top, .. } | Popup::Facts { top, .. }) => {
+            *top = scrolled(*top, chord);
+            return Vec::new();
+        }
+        _ => {}
+    }
     let Some(popup) = state.surface.popup.take() else { return Vec::new() };
     match popup {
         Popup::Help { top } => help(state, top, chord),
         Popup::ConfirmQuit => return confirm(state, chord),
+        Popup::Tree(ask) => return tree_ask::key(state, ask, chord),
         Popup::Palette { query, selected } => return palette(state, query, selected, chord),
         Popup::Ask { what, input } => return ask(state, what, input, chord),
+        // Answered above: they keep their place while a key is looked at.
+        Popup::Sessions
+        | Popup::Missing { .. }
+        | Popup::Compaction
+        | Popup::Context { .. }
+        | Popup::Forks { .. }
+        | Popup::Facts { .. } => {}
         Popup::Search { query, selected, before } => search(state, query, selected, before, chord),
     }
     Vec::new()
+}
+
+/// Where lines to read begin after a key. They are fewer than this, however they wrap.
+fn scrolled(top: usize, chord: Chord) -> usize {
+    const LINES: usize = 1_000;
+    match chord.key {
+        Key::Up | Key::Char('k') => top.saturating_sub(1),
+        Key::Down | Key::Char('j') => (top + 1).min(LINES),
+        Key::PageUp => top.saturating_sub(10),
+        Key::PageDown | Key::Char(' ') => (top + 10).min(LINES),
+        Key::Home | Key::Char('g') => 0,
+        _ => top,
+    }
 }
 
 fn help(state: &mut State, top: usize, chord: Chord) {

@@ -7,8 +7,9 @@ use crate::policy::Profile;
 use crate::ui::action::{Asked, Effect};
 use crate::ui::commands::{Parsed, Slash, Spec, parse};
 use crate::ui::keymap::ActionId;
+use crate::ui::popup::Popup;
 use crate::ui::state::State;
-use crate::ui::update::keys;
+use crate::ui::update::{keys, session};
 
 /// Ids of returned messages that are remembered.
 const RETURNED_MAX: usize = 64;
@@ -90,7 +91,7 @@ fn command(state: &mut State, spec: &'static Spec, argument: &str) -> Vec<Effect
         state.tell(format!("/{} needs {}", spec.name, spec.argument));
         Vec::new()
     };
-    if !spec.argument.is_empty() && argument.is_empty() {
+    if spec.argument.starts_with('<') && argument.is_empty() {
         return match spec.slash {
             Slash::Model => accept(state, |state| keys::perform(state, ActionId::Model)),
             Slash::Name => accept(state, |state| keys::perform(state, ActionId::Rename)),
@@ -139,6 +140,7 @@ fn command(state: &mut State, spec: &'static Spec, argument: &str) -> Vec<Effect
         Slash::Retry => accept(state, |state| keys::perform(state, ActionId::Retry)),
         Slash::Copy => accept(state, keys::copy_answer),
         Slash::Quit => accept(state, keys::quit),
+        other => accept(state, |state| session::command(state, other, &argument)),
     }
 }
 
@@ -187,9 +189,17 @@ pub(super) fn answered(
         }
         (Asked::TakeBack, Ok(Reply::Cleared { queued })) => bring_back(state, &queued),
         (Asked::TakeBack, Err(error)) => state.tell(format!("taking it back failed: {error}")),
+        (asked @ (Asked::StoreCompaction | Asked::Fork | Asked::Export), answer) => {
+            return session::answered(state, &asked, answer);
+        }
+        (_, Ok(Reply::Draft(draft))) => crate::ui::compaction::open(state, *draft),
+        (_, Ok(Reply::Context(report))) => {
+            state.surface.popup = Some(Popup::Context { report, top: 0 });
+        }
         (Asked::Change(what), Err(error)) => state.tell(format!("{what}: {error}")),
         (Asked::Change(_), Ok(Reply::Cleared { queued })) => bring_back(state, &queued),
-        (_, Ok(_)) => {}
+        // Those of the tree are answered there.
+        (Asked::Tree(_), _) | (_, Ok(_)) => {}
     }
     Vec::new()
 }

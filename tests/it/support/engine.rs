@@ -8,11 +8,12 @@ use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use harness_tui::harness::{
-    Command, Event, Handle, HarnessError, Model, QueueMode, Reply, Setup, Subscription, Update,
-    spawn,
+    Command, Compaction, Event, Handle, HarnessError, Model, QueueMode, Reply, Setup, Subscription,
+    Update, spawn,
 };
 use harness_tui::message::{
     Access, AssistantMessage, Delta, Message, Part, StopReason, ToolCall, ToolOutcome, ToolSpec,
+    Usage,
 };
 use harness_tui::policy::Profile;
 use harness_tui::ports::{Clock, FileSystem, FixedClock, MemoryFs};
@@ -33,6 +34,12 @@ pub(crate) enum Step {
     /// Tool name and arguments.
     Call(Vec<(&'static str, Value)>),
     Fail(ProviderError),
+    /// Says this and reports that many tokens in the context.
+    Count(&'static str, u64),
+    /// Calls `look` with this argument and reports that many tokens.
+    CountCall(&'static str, u64),
+    /// Says this and is cut off at the output limit.
+    Cut(&'static str),
     /// Streams this much and then nothing, until it is cancelled.
     Hang(&'static str),
     /// Streams this much and ends without saying how.
@@ -44,50 +51,62 @@ pub(crate) enum Step {
 /// Plays its steps, then says "done". Every request is checked and kept.
 #[derive(Debug, Default)]
 pub(crate) struct Player {
-    steps: Mutex<VecDeque<Step>>,
+    pub(crate) steps: Mutex<VecDeque<Step>>,
     pub(crate) requests: Mutex<Vec<Request>>,
 }
 
 impl Player {
     fn events(step: Step) -> Vec<StreamEvent> {
-        let text = |text: &str| {
+        let started = |text: &str| {
             vec![
                 StreamEvent::Delta(Delta::TextStart { index: 0 }),
                 StreamEvent::Delta(Delta::TextDelta { index: 0, delta: text.into() }),
             ]
         };
-        let end = |content: Vec<Part>, stop_reason| {
-            StreamEvent::Finished(Box::new(AssistantMessage {
-                content,
-                api: "test".into(),
-                provider: "test".into(),
-                model: "m".into(),
-                stop_reason,
-                ..AssistantMessage::default()
-            }))
+        let said = |text: &str, reason, total| {
+            let mut events = started(text);
+            events.push(end(vec![Part::text(text)], reason, total));
+            events
         };
         match step {
-            Step::Say(said) => {
-                let mut events = text(said);
-                events.push(end(vec![Part::text(said)], StopReason::Stop));
-                events
-            }
-            Step::Hang(said) | Step::Stop(said) => text(said),
+            Step::Say(text) => said(text, StopReason::Stop, 0),
+            Step::Cut(text) => said(text, StopReason::Length, 0),
+            Step::Count(text, total) => said(text, StopReason::Stop, total),
+            Step::Hang(text) | Step::Stop(text) => started(text),
             Step::Panic => Vec::new(),
             Step::Fail(error) => vec![StreamEvent::Failed(error)],
-            Step::Call(calls) => {
-                let parts = calls.into_iter().enumerate().map(|(at, (name, arguments))| {
-                    Part::ToolCall(ToolCall {
-                        id: format!("c{at}"),
-                        name: name.into(),
-                        arguments,
-                        ..ToolCall::default()
-                    })
-                });
-                vec![end(parts.collect(), StopReason::ToolUse)]
+            Step::CountCall(argument, total) => {
+                let call = ("look", json!({"path": argument}));
+                vec![end(calls(vec![call]), StopReason::ToolUse, total)]
             }
+            Step::Call(wanted) => vec![end(calls(wanted), StopReason::ToolUse, 0)],
         }
     }
+}
+
+/// A finished answer after which so many tokens are in the context; 0 when nobody counted.
+fn end(content: Vec<Part>, stop_reason: StopReason, total: u64) -> StreamEvent {
+    StreamEvent::Finished(Box::new(AssistantMessage {
+        content,
+        api: "test".into(),
+        provider: "test".into(),
+        model: "m".into(),
+        usage: Usage { input: total, total_tokens: total, ..Usage::default() },
+        stop_reason,
+        ..AssistantMessage::default()
+    }))
+}
+
+fn calls(wanted: Vec<(&'static str, Value)>) -> Vec<Part> {
+    let call = |(at, (name, arguments)): (usize, (&str, Value))| {
+        Part::ToolCall(ToolCall {
+            id: format!("c{at}"),
+            name: name.into(),
+            arguments,
+            ..ToolCall::default()
+        })
+    };
+    wanted.into_iter().enumerate().map(call).collect()
 }
 
 impl Provider for Player {
@@ -185,6 +204,9 @@ pub(crate) struct Bench {
     pub(crate) unattended: bool,
     pub(crate) max_turns: u32,
     pub(crate) state: tempfile::TempDir,
+    /// Tokens of every model; `small` has a tenth.
+    pub(crate) window: u64,
+    pub(crate) compaction: Compaction,
 }
 
 impl Bench {
@@ -205,6 +227,8 @@ impl Bench {
             unattended: false,
             max_turns: 0,
             state: tempfile::tempdir().unwrap(),
+            window: 100_000,
+            compaction: Compaction::default(),
         }
     }
 
@@ -231,13 +255,14 @@ impl Bench {
 
     pub(crate) fn engine_of(&self, session: Session) -> Engine {
         let player = Arc::clone(&self.player);
+        let (window, compaction) = (self.window, self.compaction);
         let setup = Setup {
             session,
             models: Arc::new(move |reference: &str| {
                 let (provider, id) = reference.split_once('/').unwrap_or(("test", reference));
                 Ok(Model {
                     provider: Arc::clone(&player) as Arc<dyn Provider>,
-                    spec: spec(provider, id),
+                    spec: spec(provider, id, window),
                 })
             }),
             model: None,
@@ -254,6 +279,7 @@ impl Bench {
             hidden_env: Arc::new(|| Arc::from([])),
             timeouts: Timeouts::default(),
             retry: RetryPolicy::default(),
+            compaction: Arc::new(move |_| compaction),
             max_turns: self.max_turns,
             steering: QueueMode::OneAtATime,
             follow_up: QueueMode::OneAtATime,
@@ -265,11 +291,11 @@ impl Bench {
     }
 }
 
-fn spec(provider: &str, id: &str) -> ModelSpec {
+fn spec(provider: &str, id: &str, window: u64) -> ModelSpec {
     ModelSpec {
         provider: provider.into(),
         id: id.into(),
-        context_window: 100_000,
+        context_window: if id == "small" { window / 10 } else { window },
         max_output: 1000,
         reasoning: false,
         images: false,

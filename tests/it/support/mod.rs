@@ -6,4 +6,6 @@ pub(crate) mod mock;
 pub(crate) mod pty;
 pub(crate) mod syncs;
 #[cfg(feature = "tui")]
+pub(crate) mod trees;
+#[cfg(feature = "tui")]
 pub(crate) mod ui;

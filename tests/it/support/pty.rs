@@ -137,7 +137,8 @@ impl Term {
     /// Reads some output; false at its end or when patience is over.
     async fn read(&mut self, deadline: Instant) -> bool {
         let Some(pty) = &mut self.pty else { return false };
-        let mut bytes = [0; 65536];
+        // On the heap: a future that holds it is moved through every test that waits.
+        let mut bytes = vec![0; 65536];
         match timeout_at(deadline, pty.read(&mut bytes)).await {
             Ok(Ok(count)) if count > 0 => {
                 self.raw.extend_from_slice(&bytes[..count]);
