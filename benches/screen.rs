@@ -1,5 +1,5 @@
-//! The screen without a terminal: what a delta, a key and a scroll cost must not grow with the
-//! conversation; loading one may.
+//! The screen without a terminal: nothing it does may grow with the conversation, joining one
+//! neither, since only its end and the pages around the reader are loaded.
 
 #![expect(clippy::expect_used, reason = "a bench that cannot run has nothing to tell")]
 
@@ -8,11 +8,9 @@ mod support;
 #[expect(dead_code, reason = "the tests' driver; a bench needs a part of it")]
 mod ui;
 
-use std::sync::Arc;
-
 use divan::Bencher;
 use harness_tui::harness::Snapshot;
-use harness_tui::session::Entry;
+use harness_tui::session::{Stretch, TreeView};
 use harness_tui::ui::action::Action;
 
 use support::{SIZES, Stored, paragraph};
@@ -30,26 +28,52 @@ fn main() {
     divan::main();
 }
 
-fn branch(entries: usize) -> Vec<Arc<Entry>> {
-    Stored::new(entries).open().branch().expect("the branch")
+/// The state of an engine on a conversation, which is kept on the disk.
+struct Conversation {
+    _stored: Stored,
+    tree: TreeView,
 }
 
-fn joined(branch: &[Arc<Entry>]) -> Action {
-    Action::Joined(Box::new(Snapshot { branch: branch.to_vec(), ..ui::snapshot() }))
+impl Conversation {
+    fn new(entries: usize) -> Self {
+        let stored = Stored::new(entries);
+        let tree = stored.open().tree();
+        Self { _stored: stored, tree }
+    }
+
+    fn joined(&self) -> Action {
+        let last = self.tree.leaf.expect("a leaf");
+        let page = self.tree.reader.last_page(Stretch { above: None, last }).expect("a page");
+        let tree = self.tree.clone();
+        Action::Joined(Box::new(Snapshot {
+            branch: page.entries,
+            older: page.above,
+            tree,
+            ..ui::snapshot()
+        }))
+    }
+
+    /// A whole frame, with the page that the last one asked for.
+    fn draw(&self, ui: &mut Ui) {
+        ui.draw();
+        if let Some(job) = ui.state.transcript.take_page_job() {
+            ui.act(Action::Paged(Box::new(job.run(&self.tree.reader))));
+        }
+    }
 }
 
 /// A screen in the middle of an answer, below a conversation.
 fn answering(entries: usize) -> Ui {
     let mut ui = Ui::new(SIZE.0, SIZE.1);
-    ui.act(joined(&branch(entries))).turn().answering().text(&paragraph(0)).draw();
+    ui.act(Conversation::new(entries).joined()).turn().answering().text(&paragraph(0)).draw();
     ui
 }
 
 #[divan::bench(args = SIZES, max_time = 3)]
 fn load(bencher: Bencher<'_, '_>, entries: usize) {
-    let branch = branch(entries);
+    let conversation = Conversation::new(entries);
     let mut ui = Ui::new(SIZE.0, SIZE.1);
-    bencher.with_inputs(|| joined(&branch)).bench_local_values(|joined| ui.act(joined).draw());
+    bencher.bench_local(|| ui.act(conversation.joined()).draw());
 }
 
 #[divan::bench(args = SIZES, max_time = 3)]
@@ -70,14 +94,17 @@ fn key_amid_deltas(bencher: Bencher<'_, '_>, entries: usize) {
     });
 }
 
-/// Wheel steps through the conversation and back to its end.
+/// Wheel steps through the conversation and back to its end, with the pages they need.
 #[divan::bench(args = SIZES, max_time = 3)]
 fn scroll_step(bencher: Bencher<'_, '_>, entries: usize) {
-    let mut ui = answering(entries);
+    let conversation = Conversation::new(entries);
+    let mut ui = Ui::new(SIZE.0, SIZE.1);
+    ui.act(conversation.joined()).draw();
     let mut steps = [[-3; 200], [3; 200]].concat().into_iter().cycle();
     bencher.bench_local(|| {
         let rows = steps.next().expect("a cycle has no end");
-        ui.act(Action::Wheel { rows, column: 10, row: 10 }).draw();
+        ui.act(Action::Wheel { rows, column: 10, row: 10 });
+        conversation.draw(&mut ui);
     });
 }
 

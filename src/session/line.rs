@@ -114,7 +114,8 @@ pub(super) fn one_line(text: impl Iterator<Item = char>) -> String {
     let mut gap = false;
     // A long run of blanks must not be walked to its end for one row of text.
     for c in text.take(PREVIEW_CHARS * 8) {
-        if c.is_whitespace() || c.is_control() {
+        // Most characters are plain, and plain ones need no look into tables.
+        if !c.is_ascii_graphic() && (c.is_whitespace() || c.is_control()) {
             gap = chars > 0;
             continue;
         }

@@ -5,9 +5,12 @@
 
 use std::sync::Arc;
 
-use super::index::{Index, Position};
+use super::index::{Index, Kind, Position};
 use super::reader::{Source, read_many, read_one};
 use super::{Context, Entry, SessionError, context};
+
+/// Entries that are read together for a context.
+const PIECE: usize = 512;
 
 /// What is remembered of the path to one leaf.
 #[derive(Debug, Default)]
@@ -88,11 +91,24 @@ impl ActivePath {
         }
         let mut load = |position| self.load(index, source, position);
         let wanted = context::wanted(index, &self.positions, &mut load)?;
-        let entries = self.load_many(index, source, &wanted)?;
+        // A summary and an edit look back; what follows the last of them is added piece by piece, so
+        // that a long path is never held twice.
+        let looks_back = |position: &Position| {
+            let kind = index.node(*position).map(|node| node.kind);
+            matches!(kind, Some(Kind::Compaction | Kind::ContextEdit))
+        };
+        let split = wanted.iter().rposition(looks_back).map_or(0, |at| at + 1);
+        let (first, rest) = wanted.split_at_checked(split).unwrap_or((&wanted, &[]));
+        let mut context = context::build(&self.load_many(index, source, first)?);
+        for piece in rest.chunks(PIECE) {
+            for entry in self.load_many(index, source, piece)? {
+                context::extend(&mut context, &entry);
+            }
+        }
         let told = Told {
             len: self.positions.len(),
             leaf: self.positions.last().copied(),
-            context: Arc::new(context::build(&entries)),
+            context: Arc::new(context),
         };
         Ok(Arc::clone(&self.context.insert(told).context))
     }

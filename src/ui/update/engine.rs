@@ -7,13 +7,14 @@ use crate::message::SessionId;
 use crate::session::{Tail, TreeView};
 use crate::ui::action::Effect;
 use crate::ui::state::{Focus, SessionFacts, State, Tokens, Work};
-use crate::ui::transcript::Older;
+use crate::ui::transcript::{Older, Transcript};
 use crate::ui::update::{submit, tree_ask};
 
 /// Shows the end of a session while it is being opened.
 pub(super) fn opening(state: &mut State, tail: Tail) -> Vec<Effect> {
     let older = if tail.is_whole { Older::Nothing } else { Older::Unknown };
     state.transcript.load_end(&tail.entries, older);
+    tree_ask::joined(state, TreeView::default(), true);
     state.tree = None;
     state.returned.clear();
     state.queue.clear();
@@ -53,14 +54,8 @@ pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
         state.returned.clear();
         state.draft.saved = state.composer.revision();
     }
-    let older = Older::from(snapshot.older);
     let was_opening = state.session.opening && !other;
-    if !was_opening || !state.transcript.go_on(&snapshot.branch, older) {
-        state.transcript.load_end(&snapshot.branch, older);
-    }
-    state.transcript.resume_partial(&snapshot.partial);
-    state.transcript.resume_running(&snapshot.running);
-    state.transcript.resume_held(&snapshot.held);
+    show(&mut state.transcript, &snapshot, was_opening);
     state.tools.join(&snapshot.running);
     for held in &snapshot.held {
         state.tools.held(&held.key, &held.tool, &held.arguments, &held.summary, held.since);
@@ -73,7 +68,7 @@ pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
     {
         state.composer.put_before(&text);
     }
-    tree_ask::joined(state, snapshot.tree, other);
+    tree_ask::joined(state, snapshot.tree, other || was_opening);
     for text in snapshot.notices {
         state.transcript.apply(&Event::Notice { text });
     }
@@ -115,6 +110,18 @@ fn facts_of(snapshot: &Snapshot, untouched: bool) -> SessionFacts {
         stored: snapshot.tree.leaf.is_some() || !snapshot.branch.is_empty(),
         untouched,
     }
+}
+
+/// Shows the end of the branch and what is under way. What stands there since it was opened stays
+/// where it is.
+fn show(transcript: &mut Transcript, snapshot: &Snapshot, was_opening: bool) {
+    let older = Older::from(snapshot.older);
+    if !was_opening || !transcript.go_on(&snapshot.branch, older) {
+        transcript.load_end(&snapshot.branch, older);
+    }
+    transcript.resume_partial(&snapshot.partial);
+    transcript.resume_running(&snapshot.running);
+    transcript.resume_held(&snapshot.held);
 }
 
 /// The tree has grown.
