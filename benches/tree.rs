@@ -3,6 +3,7 @@
 
 #![expect(clippy::expect_used, reason = "a bench that cannot run has nothing to tell")]
 
+#[expect(dead_code, reason = "of the conversation only the sizes are needed")]
 mod support;
 #[path = "../tests/it/support/trees.rs"]
 #[expect(dead_code, reason = "the tests' trees; a bench needs two of them")]

@@ -2,9 +2,10 @@
 //!
 //! The only place that picks concrete things. Front ends get a handle and a way to open others.
 
+mod engine;
 mod models;
-mod numbers;
 mod prompt;
+mod screen;
 mod session;
 mod sessions;
 mod signals;
@@ -14,20 +15,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use harness_tui::config::{self, Config, Live, Paths, Watching};
-use harness_tui::harness::{
-    Command, ErrorCode, Handle, HarnessError, Open, Setup, Which, spawn, spawn_after,
-};
+use harness_tui::harness::{Handle, HarnessError};
 use harness_tui::headless;
 use harness_tui::message::Part;
 use harness_tui::policy::Profile;
-use harness_tui::ports::SystemClock;
-use harness_tui::session::{Session, Tail};
-use harness_tui::tools::{self, Tool};
 
 use crate::cli::{Cli, OutputMode, Sub};
-
-/// Steps a turn when nothing else is said: the built-in agent for coding works long.
-const MAX_TURNS: u32 = 200;
 
 /// A start that cannot go on: the exit code and what to tell.
 #[derive(Debug)]
@@ -116,24 +109,24 @@ pub(crate) async fn run(cli: Cli) -> Result<u8, Stop> {
     });
     tokio::spawn(follow_config(Arc::clone(&ground)));
     // What is wrong with the command line is said before a session is touched.
-    chosen_tools(&ground.cli).map_err(|error| Stop::usage(error.message))?;
+    engine::chosen_tools(&ground.cli).map_err(|error| Stop::usage(error.message))?;
     prompt::given(&ground).map_err(|error| Stop::usage(error.message))?;
     let (first, ask) = session::first(&ground)?;
     let tail = if headless { None } else { first.tail() };
     let handle = match (tail, first) {
-        (Some(tail), session::Found::At(path)) => start_after(&ground, tail, path, notices),
+        (Some(tail), session::Found::At(path)) => engine::start_after(&ground, tail, path, notices),
         (_, first) => {
             let session = first.open(&ground)?;
-            start(&ground, session, notices).map_err(|error| Stop::of_harness(&error))?
+            engine::start(&ground, session, notices).map_err(|error| Stop::of_harness(&error))?
         }
     };
     if let Some(name) = ground.cli.name.clone() {
-        name_it(&handle, name).await?;
+        engine::name_it(&handle, name).await?;
     }
     if headless {
         run_headless(&ground, &handle, content).await
     } else {
-        run_screen(&ground, handle, content, ask).await
+        screen::run(&ground, handle, content, ask).await
     }
 }
 
@@ -182,124 +175,6 @@ fn working_dir(cli: &Cli) -> Result<PathBuf, Stop> {
     if dir.is_dir() { Ok(dir) } else { Err(Stop::usage(format!("{} is no folder", dir.display()))) }
 }
 
-/// Names the session, at once or as soon as it is open.
-async fn name_it(handle: &Handle, name: String) -> Result<(), Stop> {
-    let engine = handle.clone();
-    let named = tokio::spawn(async move {
-        let named = engine.send(Command::SetName { name }).await;
-        if let Err(error) = &named {
-            engine.tell(format!("naming the session: {error}"));
-        }
-        named
-    });
-    if !handle.is_open() {
-        return Ok(());
-    }
-    match named.await {
-        Ok(Err(error)) => Err(Stop::of_harness(&error)),
-        _ => Ok(()),
-    }
-}
-
-/// The engine of a session that is opened while its end is shown.
-fn start_after(ground: &Arc<Ground>, tail: Tail, path: PathBuf, notices: Vec<String>) -> Handle {
-    let own = Arc::clone(ground);
-    let handle = spawn_after(Some(tail), async move {
-        let opener = Arc::clone(&own);
-        let opened = tokio::task::spawn_blocking(move || session::open(&opener, &path)).await;
-        let ended = |_| HarnessError::new(ErrorCode::Session, "opening the session ended early");
-        setup(&own, opened.map_err(ended)??, notices)
-    });
-    remember(ground, &handle);
-    handle
-}
-
-/// Lets an engine hear what an edit of the config came to.
-fn remember(ground: &Ground, handle: &Handle) {
-    let mut engines = ground.engines.lock().unwrap_or_else(PoisonError::into_inner);
-    engines.push(handle.clone());
-}
-
-/// The engine of one session.
-fn start(
-    ground: &Arc<Ground>,
-    session: Session,
-    notices: Vec<String>,
-) -> Result<Handle, HarnessError> {
-    let handle = spawn(setup(ground, session, notices)?)?;
-    remember(ground, &handle);
-    Ok(handle)
-}
-
-/// What an engine is made of.
-fn setup(
-    ground: &Arc<Ground>,
-    mut session: Session,
-    mut notices: Vec<String>,
-) -> Result<Setup, HarnessError> {
-    let config = ground.live.get();
-    let cwd = session::folder(ground, &mut session, &mut notices);
-    let (sources, labels) = prompt::sources(ground, &session, &cwd, &mut notices)?;
-    let cli = &ground.cli;
-    let default_model = models::default_model(&config, &mut notices);
-    Ok(Setup {
-        session,
-        models: models::finder(Arc::clone(ground)),
-        model: cli.model.clone().map(|model| models::split(&model, &config).0),
-        default_model,
-        thinking: cli
-            .thinking
-            .or_else(|| cli.model.as_deref().and_then(|model| models::split(model, &config).1))
-            .or(config.thinking),
-        tools: chosen_tools(cli)?,
-        profile: cli.approval.or(config.approval).unwrap_or(Profile::Confirm),
-        unattended: ground.headless,
-        prompt: sources,
-        labels,
-        cwd,
-        clock: Arc::new(SystemClock),
-        state_dir: ground.paths.state.clone(),
-        hidden_env: {
-            let ground = Arc::clone(ground);
-            Arc::new(move || models::key_variables(&ground.live.get(), &ground.cli).into())
-        },
-        timeouts: numbers::timeouts(&config),
-        retry: numbers::retry(&config),
-        compaction: {
-            let ground = Arc::clone(ground);
-            Arc::new(move |model: &str| numbers::compaction(&ground.live.get().compaction, model))
-        },
-        max_turns: cli.max_turns.or(config.default_max_turns).unwrap_or(MAX_TURNS),
-        steering: numbers::queue_mode(
-            config.steering_mode.as_deref(),
-            "steering_mode",
-            &mut notices,
-        ),
-        follow_up: numbers::queue_mode(
-            config.follow_up_mode.as_deref(),
-            "follow_up_mode",
-            &mut notices,
-        ),
-        notices,
-    })
-}
-
-fn chosen_tools(cli: &Cli) -> Result<Vec<Arc<dyn Tool>>, HarnessError> {
-    if cli.no_tools {
-        return Ok(Vec::new());
-    }
-    let all = tools::built_in();
-    let Some(names) = &cli.tools else { return Ok(all) };
-    let known: Vec<String> = all.iter().map(|tool| tool.spec().name).collect();
-    if let Some(unknown) = names.iter().find(|name| !known.contains(name)) {
-        return Err(HarnessError::new(
-            harness_tui::harness::ErrorCode::InvalidArgument,
-            format!("--tools: there is no tool {unknown:?}; there are {}", known.join(", ")),
-        ));
-    }
-    Ok(all.into_iter().filter(|tool| names.contains(&tool.spec().name)).collect())
-}
-
 async fn run_headless(
     ground: &Ground,
     handle: &Handle,
@@ -332,104 +207,6 @@ async fn run_headless(
         Err(code) => Ok(code),
         Ok(Ok(exit)) => Ok(exit.code()),
         Ok(Err(error)) => Err(Stop::failed(format!("cannot write the output: {error}"))),
-    }
-}
-
-/// Opens other sessions for a front end that changes between them.
-#[cfg_attr(not(feature = "tui"), expect(dead_code, reason = "the screen is the one user"))]
-fn opener(ground: &Arc<Ground>) -> Open {
-    let ground = Arc::clone(ground);
-    Arc::new(move |which: Which| {
-        let ground = Arc::clone(&ground);
-        Box::pin(async move {
-            let found = session::which(&ground, which)?;
-            match (found.tail(), found) {
-                (Some(tail), session::Found::At(path)) => {
-                    Ok(start_after(&ground, tail, path, Vec::new()))
-                }
-                (_, found) => {
-                    let session = found.session(&ground)?;
-                    start(&ground, session, Vec::new())
-                }
-            }
-        })
-    })
-}
-
-#[cfg(feature = "tui")]
-async fn run_screen(
-    ground: &Arc<Ground>,
-    handle: Handle,
-    content: Vec<Part>,
-    ask: session::Ask,
-) -> Result<u8, Stop> {
-    use harness_tui::harness::Scope;
-    use harness_tui::ui::First;
-    let ui = ground.live.get().ui.clone();
-    let prompt = harness_tui::message::plain_text(&content);
-    let prompt = (!prompt.trim().is_empty()).then_some(prompt);
-    let (initial_prompt, draft, first) = match ask {
-        session::Ask::Nothing => (prompt, None, First::Conversation),
-        // Nothing is sent before it is known to which session.
-        session::Ask::Which(why) => {
-            let scope = if why.is_some() { Scope::All } else { Scope::Folder };
-            (None, prompt, First::Picker { scope, why })
-        }
-        session::Ask::Folder { path, folder } => {
-            (None, None, First::Missing { path, folder, prompt })
-        }
-    };
-    let options = harness_tui::ui::Options {
-        initial_prompt,
-        draft,
-        state_dir: ground.paths.state.clone(),
-        theme: ui.theme.clone(),
-        ascii: ui.ascii,
-        mouse: ui.mouse,
-        motion: ui.motion,
-        project: short(&ground.cwd),
-        welcome: true,
-        sessions: ground.sessions(),
-        shelf: Some(session::shelf(ground)),
-        first,
-    };
-    let exit = harness_tui::ui::run(options, handle, opener(ground))
-        .await
-        .map_err(|error| Stop::failed(format!("the screen failed: {error:#}")))?;
-    if let Some(error) = &exit.failed {
-        return Err(Stop::of_harness(error));
-    }
-    let mut out = io::stdout();
-    if ui.on_exit == "last"
-        && let Some(answer) = &exit.last_answer
-    {
-        let _ = writeln!(out, "{}", harness_tui::text::sanitize::sanitize(answer));
-    }
-    if let Some(hint) = &exit.resume_hint {
-        let _ = writeln!(out, "{hint}");
-    }
-    Ok(u8::try_from(exit.code).unwrap_or(1))
-}
-
-#[cfg(not(feature = "tui"))]
-async fn run_screen(
-    _: &Arc<Ground>,
-    handle: Handle,
-    _: Vec<Part>,
-    _: session::Ask,
-) -> Result<u8, Stop> {
-    handle.close().await;
-    Err(Stop::usage("this build has no screen: use -p with a prompt"))
-}
-
-/// A folder as people write it: with `~` for their home.
-#[cfg(feature = "tui")]
-fn short(dir: &std::path::Path) -> String {
-    let home = std::env::home_dir().filter(|home| home.parent().is_some());
-    match home.and_then(|home| dir.strip_prefix(home).map(PathBuf::from).ok()) {
-        Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
-        Some(rest) => format!("~/{}", rest.display()),
-        None => dir.display().to_string(),
     }
 }
 

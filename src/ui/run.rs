@@ -3,7 +3,6 @@
 //! It sleeps until something happens; the one timer is the state's own next wake, so an idle program
 //! uses no processor at all.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -14,18 +13,14 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use tokio::time::Instant;
 
-use crate::harness::{
-    Event, Handle, HarnessError, Open, Scope, Shelf, Snapshot, Subscription, Update,
-};
+use crate::harness::{Event, Handle, HarnessError, Open, Snapshot, Subscription, Update};
 use crate::message::EntryId;
 use crate::ports::{Clock, Disk, SystemClock};
-use crate::session::Tail;
-use crate::text::sanitize::one_line;
 use crate::ui::action::{Action, Effect};
 use crate::ui::input::{Reader, bursts};
 use crate::ui::keep::Keep;
 use crate::ui::layout::measure;
-use crate::ui::popup::Popup;
+use crate::ui::options::{Exit, Options};
 use crate::ui::sessions::Desk;
 use crate::ui::signals::{Signals, Told, watch_over};
 use crate::ui::state::{Look, State};
@@ -46,56 +41,6 @@ const INPUT_BATCH: usize = 50_000;
 const DRAIN: Duration = Duration::from_micros(100);
 /// Tries to join without an event in between.
 const JOIN_TRIES: usize = 4;
-
-/// How the screen starts.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// Sent at once.
-    pub initial_prompt: Option<String>,
-    /// Put into the composer, in front of a kept draft.
-    pub draft: Option<String>,
-    /// Where drafts and history live.
-    pub state_dir: PathBuf,
-    /// The name of a theme.
-    pub theme: String,
-    pub ascii: bool,
-    pub mouse: bool,
-    pub motion: bool,
-    /// The working directory, as the header shows it and as history belongs to it.
-    pub project: String,
-    /// Whether an empty session greets.
-    pub welcome: bool,
-    /// Where sessions are found by their id.
-    pub sessions: PathBuf,
-    /// The sessions that are not open.
-    pub shelf: Option<Shelf>,
-    /// What the screen shows first.
-    pub first: First,
-}
-
-/// What the screen shows first.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum First {
-    #[default]
-    Conversation,
-    /// The session picker, with a line that says why.
-    Picker { scope: Scope, why: Option<String> },
-    /// The question where this session works on, because its folder is gone. The prompt waits in
-    /// the composer of that session.
-    Missing { path: PathBuf, folder: PathBuf, prompt: Option<String> },
-}
-
-/// How the screen ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exit {
-    /// One line that tells how to come back; `None` when nothing was said.
-    pub resume_hint: Option<String>,
-    /// 0, or 128 and the number of the signal.
-    pub code: i32,
-    pub last_answer: Option<String>,
-    /// Why the session could not be opened.
-    pub failed: Option<HarnessError>,
-}
 
 /// Everything the loop holds beside the state.
 pub(super) struct Loop {
@@ -173,98 +118,7 @@ pub async fn run(options: Options, handle: Handle, open: Open) -> anyhow::Result
     Ok(looped.leave(&options, signals.code.unwrap_or(0)).await)
 }
 
-/// How to come back, when there is something to come back to.
-fn resume_hint(state: &State, sessions: &Path) -> Option<String> {
-    let path = state.session.path.as_ref().filter(|path| path.exists())?;
-    let which = if path.starts_with(sessions) {
-        state.session.id.clone()
-    } else {
-        one_line(&path.display().to_string(), usize::MAX)
-    };
-    Some(format!("to go on: harness-tui --session {which}"))
-}
-
 impl Loop {
-    async fn start(&mut self, options: &Options) -> anyhow::Result<()> {
-        let (columns, rows) = self.screen.size()?;
-        self.apply([Action::Resize(columns, rows)]).await;
-        match self.handle.take_tail() {
-            Some(tail) => self.await_opening(tail),
-            None => {
-                let joined = self.rejoin().await;
-                self.apply(joined).await;
-            }
-        }
-        self.load_kept();
-        if let Some(draft) = &options.draft {
-            self.state.composer.put_before(draft);
-        }
-        self.show_first(&options.first).await;
-        if let Some(prompt) = &options.initial_prompt {
-            let effects = crate::ui::update::send_now(&mut self.state, prompt);
-            self.perform(effects).await;
-        }
-        Ok(())
-    }
-
-    async fn show_first(&mut self, first: &First) {
-        match first {
-            First::Conversation => {}
-            First::Picker { scope, why } => {
-                let effects = crate::ui::sessions::open(&mut self.state, *scope);
-                self.perform(effects).await;
-                if let Some(why) = why {
-                    self.state.tell(why.as_str());
-                }
-            }
-            First::Missing { path, folder, prompt } => {
-                let (path, folder) = (path.clone(), folder.clone());
-                self.state.surface.carried = prompt.clone().map(|text| (path.clone(), text));
-                self.state.surface.popup = Some(Popup::Missing { path, folder });
-            }
-        }
-    }
-
-    /// Gives the terminal back, keeps what is to be kept, and closes what is open.
-    async fn leave(self, options: &Options, code: i32) -> Exit {
-        let Self { state, screen, handle, keep, input, writing, before, closing, failed, .. } =
-            self;
-        drop(input);
-        drop(screen);
-        if let Some(writing) = writing {
-            let _ = writing.await;
-        }
-        // The debounce may not have come round; what is in the composer now must come back.
-        let _ = keep.save_draft(&state.draft_key(), &state.composer.text());
-        if let Some(before) = before {
-            before.close().await;
-        }
-        for closing in closing {
-            let _ = closing.await;
-        }
-        // What is only being opened has nothing to lose, and leaving must not wait for it.
-        if !state.session.opening {
-            handle.close().await;
-        }
-        let resume_hint = resume_hint(&state, &options.sessions);
-        Exit { resume_hint, code, last_answer: state.transcript.last_answer(), failed }
-    }
-
-    /// Shows the end of a session that is being opened, and hears when it is.
-    pub(super) fn await_opening(&mut self, tail: Tail) {
-        let (handle, id) = (self.handle.clone(), tail.header.id.clone());
-        update(&mut self.state, Action::Opening(Box::new(tail)));
-        let opened = async move { Some(Action::Opened(id, handle.opened().await)) };
-        self.answers.push(opened.boxed());
-    }
-
-    /// Brings back what earlier runs kept for the session that is open now.
-    pub(super) fn load_kept(&mut self) {
-        let kept = self.keep.load(&self.state.draft_key());
-        let action = Action::Kept { draft: kept.draft, stash: kept.stash, history: kept.history };
-        update(&mut self.state, action);
-    }
-
     /// The loop.
     async fn turn(&mut self, signals: &mut Signals) {
         let mut last_frame = Instant::now();
@@ -468,7 +322,7 @@ impl Loop {
         }
     }
 
-    async fn perform(&mut self, effects: Vec<Effect>) {
+    pub(super) async fn perform(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             if let Err(error) = self.effect(effect).await {
                 self.state.tell(format!("{error:#}"));
