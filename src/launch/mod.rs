@@ -4,7 +4,6 @@
 
 mod engine;
 mod models;
-mod numbers;
 mod prompt;
 mod screen;
 mod session;

@@ -71,6 +71,8 @@ fn look(conversation: &str, task: &str) -> Found {
         while let Some(line) = lines.next() {
             if line == "## Goal" {
                 found.goal = lines.next().map(|goal| head(goal, 1));
+            } else if line == "## Original Request" {
+                found.before.extend(lines.next().map(|asked| head(asked, 1)));
             } else if let Some(done) = line.strip_prefix("- [x] ") {
                 found.before.push(head(done, 1));
             }
@@ -140,7 +142,7 @@ mod tests {
         let text = summary(prompt, &[]);
         for part in [
             "## Goal\nthe old goal\n",
-            "### Done\n- [x] the first step\n- [x] fix it\n",
+            "### Done\n- [x] the first step\n- [x] x\n- [x] fix it\n",
             "- file: a.rs (read)\n- file: b.rs (edit)\n- last answer: fixed\n",
             "offline demo",
         ] {

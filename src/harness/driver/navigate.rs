@@ -11,6 +11,7 @@ use crate::harness::compaction::branch::{self, Walk};
 use crate::harness::{ErrorCode, Event, HarnessError, Reply, Summary};
 use crate::message::{EntryId, Message, ThinkingLevel, Usage, plain_text};
 use crate::session::{Body, Entry, Flush, Kind, Position, Role, SessionError};
+use crate::text::tokens;
 
 /// The custom record of a merge.
 const MERGE: &str = "harness-tui.merge";
@@ -239,11 +240,14 @@ impl Driver {
             custom_type: MERGE.to_owned(),
             data: Some(json!({"v": 1, "from": from.as_str(), "leaf": leaf})),
         };
+        let (added, usage) = (tokens::of_text(&told.summary), told.usage.clone());
         let bodies = vec![told.body(Some(from)), record];
         let entries = self.session().append(bodies, Flush::Sync).map_err(|it| refused(&it))?;
         let entry = entries.first().map(|entry| entry.id.clone());
         self.after_write(entries);
-        self.count_context();
+        self.record.context_tokens += added;
+        self.record.estimated = true;
+        usage.iter().for_each(|usage| self.record.totals.add(usage));
         self.tell_usage();
         entry.map(|entry| Reply::Stored { entry }).ok_or_else(|| {
             HarnessError::new(ErrorCode::Session, "the summary was not stored: try again")
@@ -278,13 +282,13 @@ impl Driver {
 
     /// What follows the branch after a move: model, thinking level, and the counts.
     fn arrive(&mut self) {
+        // From the index and the settings alone: a long branch is read with the next prompt.
         self.record = totals(&self.setup.session.tree());
-        self.count_context();
-        let Ok(context) = self.session().context() else { return };
-        if let Some((provider, id)) = &context.model {
+        let Ok(settings) = self.session().settings() else { return };
+        if let Some((provider, id)) = &settings.model {
             self.follow_model(&format!("{provider}/{id}"));
         }
-        let level = context.thinking_level.unwrap_or(self.thinking);
+        let level = settings.thinking_level.unwrap_or(self.thinking);
         self.follow_thinking(level);
     }
 
