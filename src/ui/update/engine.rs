@@ -89,11 +89,7 @@ pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
         stored: snapshot.tree.leaf.is_some() || !snapshot.branch.is_empty(),
         untouched: state.transcript.is_empty(),
     };
-    if let Some((_, text)) =
-        state.surface.carried.take_if(|(path, _)| state.session.path.as_ref() == Some(path))
-    {
-        state.composer.put_before(&text);
-    }
+    put_carried(state);
     tree_ask::joined(state, snapshot.tree, other);
     for text in snapshot.notices {
         state.transcript.apply(&Event::Notice { text });
@@ -110,6 +106,14 @@ pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
         state.surface.focus = Focus::Composer;
     }
     Vec::new()
+}
+
+/// What a fork stopped in front of, or a prompt that had to wait, once its session is open.
+fn put_carried(state: &mut State) {
+    let path = state.session.path.clone();
+    if let Some((_, text)) = state.surface.carried.take_if(|(to, _)| path.as_ref() == Some(to)) {
+        state.composer.put_before(&text);
+    }
 }
 
 /// The tree has grown.
