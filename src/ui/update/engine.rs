@@ -63,11 +63,7 @@ pub(super) fn join(state: &mut State, snapshot: Snapshot) -> Vec<Effect> {
     state.session = facts_of(&snapshot, state.transcript.is_empty());
     state.approvals.set(snapshot.held);
     state.queue = snapshot.queue;
-    if let Some((_, text)) =
-        state.surface.carried.take_if(|(path, _)| state.session.path.as_ref() == Some(path))
-    {
-        state.composer.put_before(&text);
-    }
+    put_carried(state);
     tree_ask::joined(state, snapshot.tree, other || was_opening);
     for text in snapshot.notices {
         state.transcript.apply(&Event::Notice { text });
@@ -122,6 +118,14 @@ fn show(transcript: &mut Transcript, snapshot: &Snapshot, was_opening: bool) {
     transcript.resume_partial(&snapshot.partial);
     transcript.resume_running(&snapshot.running);
     transcript.resume_held(&snapshot.held);
+}
+
+/// What a fork stopped in front of, or a prompt that had to wait, once its session is open.
+fn put_carried(state: &mut State) {
+    let path = state.session.path.clone();
+    if let Some((_, text)) = state.surface.carried.take_if(|(to, _)| path.as_ref() == Some(to)) {
+        state.composer.put_before(&text);
+    }
 }
 
 /// The tree has grown.
