@@ -4,6 +4,7 @@
 
 mod engine;
 mod models;
+mod numbers;
 mod prompt;
 mod screen;
 mod session;
