@@ -85,14 +85,13 @@ impl Found {
     fn history(self, task: &str) -> String {
         let first = self.asked.first().cloned();
         let goal = self.goal.or(first).unwrap_or_else(|| "(not stated)".into());
-        let next = self.asked.last().cloned().unwrap_or_else(|| "wait for the next request".into());
         let done: Vec<String> = self.before.into_iter().chain(self.asked).collect();
         let skipped = done.len().saturating_sub(SHOWN);
         let done = list("- [x] ", done.into_iter().skip(skipped), "- [x] (nothing)");
         let mut text = format!(
             "## Goal\n{goal}\n\n## Constraints & Preferences\n- (none stated)\n\n## Progress\n\
-             ### Done\n{done}\n### In Progress\n- [ ] {next}\n\n### Blocked\n- (nothing)\n\n\
-             ## Key Decisions\n- (none recorded)\n\n## Next Steps\n1. Go on with: {next}\n"
+             ### Done\n{done}\n### In Progress\n- (nothing)\n\n### Blocked\n- (nothing)\n\n\
+             ## Key Decisions\n- (none recorded)\n\n## Next Steps\n1. Go on with what follows this summary.\n"
         );
         let files = list("- file: ", self.files.into_iter().take(SHOWN), "- no files were named");
         let last = self.answered.map(|said| format!("- last answer: {said}\n")).unwrap_or_default();
@@ -142,7 +141,7 @@ mod tests {
         let text = summary(prompt, &[]);
         for part in [
             "## Goal\nthe old goal\n",
-            "### Done\n- [x] the first step\n- [x] x\n- [x] fix it\n",
+            "### Done\n- [x] the first step\n- [x] fix it\n",
             "- file: a.rs (read)\n- file: b.rs (edit)\n- last answer: fixed\n",
             "offline demo",
         ] {

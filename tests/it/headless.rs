@@ -122,7 +122,7 @@ fn continue_goes_on_in_this_folder_and_nowhere_else() {
     let home = Home::new();
     let (code, _, err) = home.run(&["-p", "-c", "hello"]);
     assert_eq!(code, 1);
-    assert!(err.contains("there is no session for"), "{err}");
+    assert!(err.contains("there is no session of"), "{err}");
     home.run(&["-p", "hello"]);
     let (code, ..) = home.run(&["-p", "-c", "hello again"]);
     assert_eq!((code, home.sessions().len()), (0, 1));

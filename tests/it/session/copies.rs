@@ -611,7 +611,8 @@ mod any_session {
                 run(&mut session, &files, number, step);
             }
             let path = session.path().unwrap().to_owned();
-            if files.facts(&path).is_err() {
+            // A fork at a record that does not travel is an empty session.
+            if files.facts(&path).is_err() || session.index().is_empty() {
                 return Ok(());
             }
             let before = text_of(&files, &path);
