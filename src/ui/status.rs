@@ -64,8 +64,11 @@ fn left(state: &State) -> (String, bool) {
         let spinner = if state.busy() { format!("{} ", spinner(state)) } else { String::new() };
         return (format!("{spinner}{}", toast.text), true);
     }
+    let alone = matches!(work.phase, Phase::Compaction | Phase::BranchSummary);
     let step = match (work.step, work.max) {
         (0, _) => String::new(),
+        // A summary of its own: the step is that of the turn before.
+        _ if alone && !work.summary_in_turn => String::new(),
         (step, 0) => format!(" · step {step}"),
         (step, max) => format!(" · step {step}/{max}"),
     };

@@ -55,8 +55,10 @@ pub(in crate::harness) fn count(
     };
     let after: u64 = estimates.iter().skip(at + 1).sum();
     let before: u64 = estimates.iter().take(at + 1).sum();
-    // What was counted and is no message is overhead, whatever our estimate of it says.
-    let fixed = fixed.max(counted.saturating_sub(before));
+    // What was counted and is no message is overhead, whatever our estimate of it says; and where
+    // less was counted than was estimated, the overhead has its share of that.
+    let share = counted.saturating_mul(fixed).checked_div(fixed + before).unwrap_or_default();
+    let fixed = fixed.min(share).max(counted.saturating_sub(before));
     Counted { tokens: counted + after, estimated: false, fixed, messages }
 }
 

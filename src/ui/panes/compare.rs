@@ -65,7 +65,8 @@ fn lines(
 ) -> impl Iterator<Item = (Style, String)> {
     let theme = &state.look.theme;
     let columns = usize::from(width).max(1);
-    let mut rows = vec![(theme.heading, one_line(&side.title, columns))];
+    let title = if side.is_leaf { format!("here: {}", side.title) } else { side.title.clone() };
+    let mut rows = vec![(theme.heading, one_line(&title, columns))];
     if side.files.is_empty() {
         rows.push((theme.muted, one_line("no file changed", columns)));
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::Value;
 
 use crate::message::Message;
-use crate::session::{Body, Entry, Position, TreeView};
+use crate::session::{Body, Entry, Kind, Position, TreeView};
 use crate::text::truncate::prefix;
 use crate::ui::tree::read::text;
 
@@ -30,6 +30,8 @@ pub struct Comparison {
 pub struct Side {
     /// The first words of the node.
     pub title: String,
+    /// It is the leaf.
+    pub is_leaf: bool,
     /// By path.
     pub files: Vec<Changed>,
     pub said: Vec<Said>,
@@ -70,11 +72,24 @@ pub fn compare(view: &TreeView, left: Position, right: Position) -> Result<Compa
     let words = |position: Position| {
         view.index().node(position).map(|node| node.preview.to_string()).unwrap_or_default()
     };
-    let side = |path: &[Position], end: Position| side(view, path, words(end));
+    let side = |path: &[Position], end: Position| -> Result<Side, String> {
+        let side = side(view, path, words(end))?;
+        Ok(Side { is_leaf: view.leaf == Some(end), ..side })
+    };
+    let parent = |position: &Position| view.index().node(*position).and_then(|node| node.parent);
+    let said = |position: &Position| {
+        let node = view.index().node(*position);
+        node.is_some_and(|node| is_told(node.kind) && !node.preview.is_empty())
+    };
     Ok(Comparison {
-        common: common.map(words),
+        // Records and settings part nothing a person has read.
+        common: std::iter::successors(common, parent).find(said).map(words),
         sides: [side(&left_path, left)?, side(&right_path, right)?],
     })
+}
+
+fn is_told(kind: Kind) -> bool {
+    matches!(kind, Kind::Message | Kind::Compaction | Kind::BranchSummary | Kind::CustomMessage)
 }
 
 /// The nearest shared entry, and the ways from there to both nodes, root first.
