@@ -86,7 +86,9 @@ fn beats(request: &Request, reply: &Reply) -> Vec<Beat> {
     let mut answer = Answer::new(request, "demo");
     let mut beats = vec![Beat::Emit(StreamEvent::Connected { status: 200 })];
     let mut push = |answer: &mut Answer| {
-        beats.push(Beat::Wait(PAUSE));
+        if !reply.at_once {
+            beats.push(Beat::Wait(PAUSE));
+        }
         beats.extend(answer.take().into_iter().map(|delta| Beat::Emit(StreamEvent::Delta(delta))));
     };
     if request.thinking != ThinkingLevel::Off {

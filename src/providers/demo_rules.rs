@@ -34,6 +34,8 @@ pub(super) struct Reply {
     pub(super) thinking: String,
     pub(super) text: String,
     pub(super) calls: Vec<(String, Value)>,
+    /// Nobody reads along, so it comes at once.
+    pub(super) at_once: bool,
 }
 
 impl Reply {
@@ -46,7 +48,8 @@ impl Reply {
 pub(super) fn reply(scene: &Scene) -> Reply {
     let prompt = scene.prompts.last().map(String::as_str).unwrap_or_default();
     if wants_summary(scene, prompt) {
-        return Reply { text: demo_summary::summary(prompt, &scene.prompts), ..Reply::default() };
+        let text = demo_summary::summary(prompt, &scene.prompts);
+        return Reply { text, at_once: true, ..Reply::default() };
     }
     let intent = intent(prompt);
     let mut reply = next(scene, &intent);
