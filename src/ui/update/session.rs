@@ -73,6 +73,7 @@ pub(super) fn answered(
         }
         (Asked::Fork, Ok(Reply::Written { path, editor_text })) => {
             state.surface.carried = editor_text.map(|text| (path.clone(), text));
+            state.tell("this is the copy now; ctrl+x r leads back to where it came from");
             return sessions::enter(state, path);
         }
         (Asked::Export, Ok(Reply::Written { path, .. })) => {
