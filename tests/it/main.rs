@@ -3,6 +3,7 @@
 // Tells clippy that all of this is test code, the functions beside tests too.
 #![cfg(test)]
 
+mod cases;
 mod compaction;
 #[cfg(feature = "tui")]
 mod composer;
