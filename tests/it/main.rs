@@ -32,6 +32,8 @@ mod support;
 #[cfg(feature = "tui")]
 mod terminal;
 #[cfg(feature = "tui")]
+mod terminal_cases;
+#[cfg(feature = "tui")]
 mod terminal_tree;
 mod tidy;
 mod tools;
