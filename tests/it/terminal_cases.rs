@@ -328,3 +328,28 @@ async fn going_back_changes_the_conversation_and_no_file() {
     let read = |name: &str| std::fs::read_to_string(place.work.path().join(name)).unwrap();
     assert_eq!(["a.txt", "b.txt", "c.txt"].map(read), ["by hand", "mine too", "other"]);
 }
+
+#[tokio::test]
+async fn the_model_that_is_shown_is_that_of_the_branch_one_went_to() {
+    let place = Place::new();
+    script(&place, &json!([{"when": "", "turns": [{"text": "I heard it."}]}]));
+    let mut term = ready(&place, &["alpha"]).await;
+    term.sees("I heard it.").await;
+    idle(&mut term).await;
+    term.types("/model play/other\r").await;
+    let header = |screen: &str| screen.lines().next().unwrap_or_default().to_owned();
+    term.until("the other model", |screen| header(screen).contains("play/other")).await;
+    ask(&mut term, "beta", "▌beta").await;
+    term.types(F2).await;
+    term.sees("enter go").await;
+    up_to(&mut term, "you alpha").await;
+    term.types("\r").await;
+    term.sees("1 no summary").await;
+    term.types("1").await;
+    term.until("the model of that time", |screen| {
+        screen.contains("> alpha")
+            && header(screen).contains("play/m")
+            && !header(screen).contains("other")
+    })
+    .await;
+}

@@ -195,3 +195,22 @@ async fn a_summary_that_is_asked_for_twice_is_stored_once_with_the_cost_of_the_a
     let usage = entries(&engine).iter().find_map(|entry| cost(&entry.body)).unwrap();
     assert_eq!(usage.total_tokens, 70);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_drops_in_every_summary_leaves_nothing_and_nothing_busy() {
+    let mut steps = vec![Step::Say("one"), Step::Say("two")];
+    steps.extend(vec![Step::Stop("half a summary"); 20]);
+    let bench = bench(steps);
+    let mut engine = bench.engine();
+    engine.turn("first").await;
+    engine.turn("second, which is long enough to be kept alone").await;
+    let path = engine.handle.snapshot().await.unwrap().path.unwrap();
+    let before = bench.files.read(&path).unwrap();
+    engine.send(compact()).await.unwrap_err();
+    assert!(summaries(&bench) < 10, "{}", summaries(&bench));
+    assert!(bench.files.read(&path).unwrap().starts_with(&before));
+    assert_eq!(compactions(&engine), []);
+    bench.player.steps.lock().unwrap().clear();
+    engine.turn("third").await;
+    assert_eq!(engine.told().await.len(), 6);
+}
