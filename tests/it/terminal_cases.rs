@@ -353,3 +353,24 @@ async fn the_model_that_is_shown_is_that_of_the_branch_one_went_to() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn esc_esc_enter_at_one_stroke_moves_nothing_that_was_not_seen() {
+    let place = Place::new();
+    script(&place, &json!([{"when": "", "turns": [{"text": "I heard it."}]}]));
+    let mut term = ready(&place, &["alpha"]).await;
+    term.sees("I heard it.").await;
+    idle(&mut term).await;
+    ask(&mut term, "beta", "▌beta").await;
+    let before = std::fs::read(place.session_file()).unwrap();
+    // Keys that arrive together are one esc to a terminal program, and one only arms.
+    for _ in 0..5 {
+        term.types("\x1b\x1b\r").await;
+        // A key that shows something, so that those before it are done.
+        term.types("\x1bOP").await;
+        term.sees("┌ help").await;
+        term.types("\x1b").await;
+        term.until("help is closed", |screen| !screen.contains("┌ help")).await;
+    }
+    assert_eq!(std::fs::read(place.session_file()).unwrap(), before);
+}
