@@ -33,9 +33,9 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
         1 => Just(Act::Root),
         1 => any::<usize>().prop_map(Act::Label),
         2 => Just(Act::Compact),
-        1 => Just(Act::Draft),
+        2 => Just(Act::Draft),
         1 => any::<usize>().prop_map(Act::Merge),
-        1 => (any::<usize>(), any::<bool>()).prop_map(|(at, before)| Act::Fork(at, before)),
+        2 => (any::<usize>(), any::<bool>()).prop_map(|(at, before)| Act::Fork(at, before)),
         1 => Just(Act::Reopen),
     ];
     prop::collection::vec(act, 1..24)
