@@ -37,7 +37,7 @@ impl Failure {
             kind: "overflow",
             message,
             retryable: false,
-            advice: "choose a /model with a larger window, fewer tools (--tools) or a shorter                      prompt; compaction.enabled = false sends it all the same"
+            advice: "choose a /model with a larger window, fewer tools (--tools) or a shorter prompt; compaction.enabled = false sends it all the same"
                 .to_owned(),
         }
     }

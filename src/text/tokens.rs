@@ -45,3 +45,20 @@ fn content(parts: &[Part]) -> usize {
         })
         .sum()
 }
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    #[test]
+    fn an_image_counts_as_much_wherever_it_stands_and_a_text_is_rounded_up() {
+        let image = || Part::Image { data: "AAAA".into(), mime_type: "image/png".into() };
+        let mut message = Message::user("12345", 0);
+        assert_eq!((of_text("12345"), of_message(&message)), (2, 2));
+        if let Message::User(said) = &mut message {
+            said.content = vec![image(), image()];
+        }
+        assert_eq!(of_message(&message), 2400);
+    }
+}

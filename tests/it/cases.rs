@@ -34,8 +34,11 @@ fn every_test_the_table_of_cases_names_exists() {
     functions(&root.join("tests/it"), &mut known);
     functions(&root.join("src"), &mut known);
     let table = fs::read_to_string(root.join("tests/it/cases.md")).unwrap();
-    let rows: Vec<&str> =
-        table.lines().filter(|line| line.starts_with("| ") && !line.contains("---")).skip(1).collect();
+    let rows: Vec<&str> = table
+        .lines()
+        .filter(|line| line.starts_with("| ") && !line.contains("---"))
+        .skip(1)
+        .collect();
     assert!(rows.len() > 50, "the table is read: {} rows", rows.len());
     let mut missing = Vec::new();
     for row in rows {
@@ -43,7 +46,12 @@ fn every_test_the_table_of_cases_names_exists() {
         if named.is_empty() {
             missing.push(format!("no test: {row}"));
         }
-        missing.extend(named.iter().filter(|name| !known.contains(**name)).map(|name| format!("{name}: {row}")));
+        missing.extend(
+            named
+                .iter()
+                .filter(|name| !known.contains(**name))
+                .map(|name| format!("{name}: {row}")),
+        );
     }
     assert_eq!(missing, Vec::<String>::new());
 }

@@ -3,6 +3,7 @@
 // Tells clippy that all of this is test code, the functions beside tests too.
 #![cfg(test)]
 
+mod cases;
 mod compaction;
 #[cfg(feature = "tui")]
 mod composer;
@@ -30,6 +31,8 @@ mod session;
 mod support;
 #[cfg(feature = "tui")]
 mod terminal;
+#[cfg(feature = "tui")]
+mod terminal_cases;
 #[cfg(feature = "tui")]
 mod terminal_tree;
 mod tidy;

@@ -346,3 +346,70 @@ async fn a_waiting_message_comes_along_and_is_delivered_once_whatever_branch_is_
     let engine = bench.reopened(&file);
     assert_eq!(engine.handle.snapshot().await.unwrap().queue, Vec::new());
 }
+
+#[tokio::test]
+async fn the_first_message_too_is_stood_before_and_the_conversation_begins_anew() {
+    let bench = Bench::new(vec![Step::Say("one"), Step::Say("two"), Step::Say("other")]);
+    let mut engine = bench.engine();
+    engine.turn("first").await;
+    engine.turn("second").await;
+    let first = id_of(&engine, "first").await;
+    let parent = engine.handle.tree().reader.entry(&first).unwrap().parent_id.clone();
+    let reply = engine.send(go(&first, Summary::None)).await.unwrap();
+    let editor_text = Some("first".to_owned());
+    assert_eq!(reply, Reply::Navigated { leaf: parent, editor_text, summary_entry: None });
+    assert_eq!(engine.told().await, Vec::<String>::new());
+    engine.turn("again").await;
+    assert_eq!(requests(&bench)[2], ["user again"]);
+}
+
+#[tokio::test]
+async fn before_a_message_the_summary_hangs_where_the_message_hung() {
+    let bench = Bench::new(vec![Step::Say("one"), Step::Say("two")]);
+    let mut engine = bench.engine();
+    engine.turn("first").await;
+    engine.turn("second").await;
+    let second = id_of(&engine, "second").await;
+    let parent = engine.handle.tree().reader.entry(&second).unwrap().parent_id.clone();
+    let reply = engine.send(go(&second, Summary::Own("left".into()))).await.unwrap();
+    let Reply::Navigated { leaf: now, editor_text, summary_entry } = reply else { panic!() };
+    assert_eq!((now, editor_text.as_deref()), (summary_entry.clone(), Some("second")));
+    let stored = engine.handle.tree().reader.entry(&summary_entry.unwrap()).unwrap();
+    assert_eq!(stored.parent_id, parent);
+}
+
+#[tokio::test]
+async fn settings_labels_and_progress_between_calls_hide_no_message_after_a_crash() {
+    let call = || ("gate", json!({}));
+    let bench = Bench::new(vec![Step::Say("one"), Step::Call(vec![call(), call(), call()])]);
+    let mut engine = bench.engine();
+    engine.turn("first").await;
+    let one = id_of(&engine, "one").await;
+    engine.prompt("second").await.unwrap();
+    for _ in 0..3 {
+        engine.until(|event| matches!(event, Event::ToolExecutionStart { .. })).await;
+    }
+    engine.send(Command::SetModel { reference: "test/big".into() }).await.unwrap();
+    engine.send(Command::SetLabel { target: one, label: Some("x".into()) }).await.unwrap();
+    engine.send(Command::SetName { name: "n".into() }).await.unwrap();
+    bench.toy("gate").gate.add_permits(1);
+    engine.until(|event| matches!(event, Event::ToolExecutionEnd { .. })).await;
+    // What is in the file now is what a kill would leave.
+    let left = bench.files.read(&path(&engine).await).unwrap();
+    bench.toy("gate").gate.add_permits(2);
+    engine.settled().await;
+    let whole = engine.told().await;
+
+    let files = std::sync::Arc::new(harness_tui::ports::MemoryFs::new());
+    let file = PathBuf::from("/sessions/left.jsonl");
+    files.put(&file, left);
+    let after = Bench { files, ..Bench::new(vec![]) };
+    let mut engine = after.reopened(&file);
+    let told = engine.told().await;
+    assert_eq!(told[..4], whole[..4], "nothing that was said is gone");
+    assert_eq!(told.len(), 7, "every call has its result: {told:?}");
+    engine.turn("third").await;
+    let asked = requests(&after).pop().unwrap();
+    assert_eq!(asked[..7], told);
+    assert_eq!(asked[7], "user third");
+}

@@ -159,6 +159,20 @@ fn without_a_screen_a_session_without_its_folder_takes_the_current_one_and_remem
     assert!(answer.contains(new.to_str().unwrap()), "{answer}");
 }
 
+#[test]
+fn a_renamed_folder_that_left_a_link_behind_is_still_its_folder() {
+    let place = Place::new();
+    let (id, new) = moved(&place);
+    std::os::unix::fs::symlink(&new, place.work.path().join("old")).unwrap();
+    let run = ["--session", &id, "--approval", "full", "-p", "run pwd -P"];
+    let output = program(&place, Path::new("/"), &run);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && !said.contains("is gone"), "{said}");
+    let answer = String::from_utf8(output.stdout).unwrap();
+    assert!(answer.contains(new.canonicalize().unwrap().to_str().unwrap()), "{answer}");
+    assert_eq!(listed(&place, &[]).len(), 1);
+}
+
 #[tokio::test]
 async fn the_screen_asks_where_a_session_without_its_folder_works_on() {
     let place = Place::new();

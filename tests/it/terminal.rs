@@ -94,7 +94,7 @@ async fn after_kill_9_in_a_running_tool_the_session_opens_settled_and_runs_nothi
     let place = Place::new();
     place.script(&json!({"turns": [
         {"text": "I run it.", "tool_calls": [
-            {"name": "bash", "args": {"command": "echo ran >> marker; sleep 300"}}
+            {"name": "bash", "args": {"command": "echo $$ > pid; echo ran >> marker; exec sleep 300"}}
         ]},
     ], "routes": [{"when": "and now", "turns": [{"text": "All is well."}]}]}));
     let mut term = ready(&place, &["--approval", "full", "go"]).await;
@@ -120,7 +120,10 @@ async fn after_kill_9_in_a_running_tool_the_session_opens_settled_and_runs_nothi
     assert_eq!(results, 1);
     again.types("\x04").await;
     again.ends().await;
-    let _ = std::process::Command::new("pkill").args(["-f", "sleep 300"]).status();
+    // The kill has left the tool alone in the world.
+    let pid = std::fs::read_to_string(place.work.path().join("pid")).unwrap();
+    let pid = nix::unistd::Pid::from_raw(pid.trim().parse().unwrap());
+    let _ = nix::sys::signal::kill(pid, Signal::SIGKILL);
 }
 
 #[tokio::test]

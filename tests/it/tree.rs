@@ -97,3 +97,21 @@ fn selected(ui: &mut Ui) -> String {
     let row = rows.iter().find_map(|row| row.strip_prefix("› "));
     row.unwrap_or_default().trim().to_owned()
 }
+
+#[test]
+fn a_fold_hides_prompts_whose_answers_are_filtered_out_and_a_search_opens_it() {
+    let mut ui = opened(&forked());
+    ui.keys("3g");
+    while !selected(&mut ui).contains("with an enum") {
+        ui.keys("j");
+    }
+    let before = list(&mut ui);
+    ui.keys("<space>");
+    let folded = list(&mut ui);
+    assert_eq!(folded.len(), before.len() - 1, "{folded:?}");
+    assert!(!folded.join("\n").contains("benchmark it"));
+    ui.keys("/refactor");
+    read(&mut ui);
+    ui.keys("<esc>");
+    assert_eq!(list(&mut ui).len(), before.len(), "the search has opened it");
+}

@@ -33,7 +33,7 @@ pub(super) fn send(state: &mut State, follow_up: bool) -> Vec<Effect> {
         Parsed::Text => {}
     }
     if let Some(holder) = &state.session.read_only {
-        let text = format!("read-only: the session is open in {holder}; /new starts your own");
+        let text = format!("read-only: {holder}; /new starts your own");
         state.tell(text);
         return Vec::new();
     }

@@ -1,6 +1,6 @@
-//! Any order of prompts, moves, labels, folds and reopenings keeps requests valid and the leaf.
+//! Any order of prompts, moves, labels, folds, forks and reopenings keeps requests valid and the leaf.
 
-use harness_tui::harness::{Command, Summary};
+use harness_tui::harness::{Command, ForkPoint, Reply, Summary};
 use harness_tui::message::EntryId;
 use harness_tui::session::{Body, Entry};
 use proptest::prelude::*;
@@ -17,7 +17,11 @@ enum Act {
     Root,
     Label(usize),
     Compact,
+    /// A draft that is made, edited and stored.
+    Draft,
     Merge(usize),
+    /// A session of its own that ends there, or just before it when it is a message of the person.
+    Fork(usize, bool),
     Reopen,
 }
 
@@ -29,7 +33,9 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
         1 => Just(Act::Root),
         1 => any::<usize>().prop_map(Act::Label),
         2 => Just(Act::Compact),
+        2 => Just(Act::Draft),
         1 => any::<usize>().prop_map(Act::Merge),
+        2 => (any::<usize>(), any::<bool>()).prop_map(|(at, before)| Act::Fork(at, before)),
         1 => Just(Act::Reopen),
     ];
     prop::collection::vec(act, 1..24)
@@ -58,7 +64,7 @@ proptest! {
         runtime.block_on(async {
             let bench = bench(vec![]);
             let mut engine = bench.engine();
-            let path = engine.handle.snapshot().await.unwrap().path.unwrap();
+            let mut path = engine.handle.snapshot().await.unwrap().path.unwrap();
             let mut old: Vec<u8> = Vec::new();
             for act in acts {
                 match act {
@@ -95,6 +101,23 @@ proptest! {
                     }
                     // Both may have nothing to do, and say so.
                     Act::Compact => drop(engine.send(compact()).await),
+                    Act::Draft => {
+                        let command = Command::DraftCompaction { instructions: None, up_to: None };
+                        if let Ok(Reply::Draft(mut draft)) = engine.send(command).await {
+                            draft.summary.push_str(" edited");
+                            engine.send(Command::StoreCompaction { draft }).await.unwrap();
+                        }
+                    }
+                    Act::Fork(at, before) => {
+                        if let Some(id) = pick(&engine, at) {
+                            let at = ForkPoint::At(id.clone());
+                            let at = if before { ForkPoint::Before(id) } else { at };
+                            if let Ok(Reply::Written { path, .. }) = engine.send(Command::Fork { at }).await {
+                                // The player checks what a fork sends, too.
+                                bench.reopened(&path).turn("in the fork").await;
+                            }
+                        }
+                    }
                     Act::Merge(at) => {
                         if let Some(from) = pick(&engine, at) {
                             let summary = Summary::Own("found there".into());
@@ -108,8 +131,9 @@ proptest! {
                             engine = bench.reopened(&path);
                             prop_assert_eq!(leaf(&engine), before);
                         } else {
+                            // Nothing was said yet, so there is no file.
                             engine = bench.engine();
-                            break;
+                            path = engine.handle.snapshot().await.unwrap().path.unwrap();
                         }
                     }
                 }
@@ -130,6 +154,9 @@ proptest! {
             }
             // Whatever came before, the next request is well formed: the player checks it.
             engine.turn("the end").await;
+            let end = leaf(&engine);
+            engine.handle.close().await;
+            prop_assert_eq!(leaf(&bench.reopened(&path)), end);
             Ok(())
         })?;
     }

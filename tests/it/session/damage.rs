@@ -49,6 +49,30 @@ fn a_torn_last_line_is_left_alone_by_reading_and_set_aside_by_the_first_append()
 }
 
 #[test]
+fn what_is_set_aside_and_what_is_rewritten_is_private_too() {
+    use std::os::unix::fs::PermissionsExt;
+    let whole = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/w\"}\n";
+    let old = "{\"type\":\"session\",\"id\":\"s\",\"cwd\":\"/w\"}\n";
+    let said = "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"a\"}}\n";
+    for text in [format!("{whole}{{\"type\":\"mes"), format!("{old}{said}{{\"type\":\"mes")] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.jsonl");
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        let mut session = Session::open(place(Arc::new(harness_tui::ports::Disk)), &path).unwrap();
+        session.append(vec![user("next")], Flush::Sync).unwrap();
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(dir.path()).unwrap() {
+            let entry = entry.unwrap();
+            let name = entry.file_name().to_string_lossy().into_owned();
+            assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{name}");
+            names.push(name);
+        }
+        assert!(names.iter().any(|name| name.contains(".torn-")), "{names:?}");
+    }
+}
+
+#[test]
 fn a_complete_last_line_without_newline_is_kept_and_gets_one() {
     let (files, path) = stored(2);
     let good = text_of(&files, &path);
