@@ -81,7 +81,7 @@ impl Children {
 
     /// Brings siblings into their order: the active path first, then by time.
     pub(super) fn sort(&mut self, entries: &Entries) {
-        let key = |at: &Position| (!entries.on_path(*at), entries.time(*at), *at);
+        let key = |at: &Position| (entries.time(*at), *at);
         let mut siblings = Vec::new();
         for above in std::mem::take(&mut self.crowded) {
             siblings.clear();
@@ -90,10 +90,19 @@ impl Children {
                 siblings.push(next);
                 next = self.next(next);
             }
-            if siblings.is_sorted_by_key(key) {
+            // The path goes through one of them, and the others mostly stand in order already.
+            let active = siblings.iter().position(|at| entries.on_path(*at));
+            if let Some(before) = active.and_then(|active| siblings.get_mut(..=active)) {
+                before.rotate_right(1);
+            }
+            let others = siblings.get_mut(usize::from(active.is_some())..).unwrap_or_default();
+            let is_sorted = others.is_sorted_by_key(key);
+            if is_sorted && active.is_none_or(|active| active == 0) {
                 continue;
             }
-            siblings.sort_unstable_by_key(key);
+            if !is_sorted {
+                others.sort_unstable_by_key(key);
+            }
             let mut after = NONE;
             for position in siblings.iter().rev() {
                 if let Some(next) = self.next.get_mut(*position as usize) {
