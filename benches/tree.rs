@@ -44,9 +44,16 @@ fn joined(tree: &TreeView) -> Ui {
     ui
 }
 
+/// The pane is open and what it reads beside the loop has come.
 fn opened((shape, entries): (&str, usize)) -> Ui {
-    let mut ui = joined(&lines(shape, entries).tree());
+    let tree = lines(shape, entries).tree();
+    let mut ui = joined(&tree);
     ui.keys("<f2>");
+    for effect in ui.effects() {
+        if let Effect::Read(job) = effect {
+            ui.act(Action::Read(job.run(&tree)));
+        }
+    }
     ui
 }
 
@@ -78,12 +85,33 @@ fn filter_and_frame(bencher: Bencher<'_, '_>, case: (&str, usize)) {
     bencher.bench_local(|| _ = ui.keys("3"));
 }
 
+/// The letter that most entries hold, and esc: two keys.
+#[divan::bench(args = cases(), max_time = 3)]
+fn search_first_letter_and_end(bencher: Bencher<'_, '_>, case: (&str, usize)) {
+    let mut ui = opened(case);
+    bencher.bench_local(|| _ = ui.keys("/e<esc>"));
+}
+
 /// A letter typed and taken back: two keys.
 #[divan::bench(args = cases(), max_time = 3)]
 fn search_two_keys_and_frames(bencher: Bencher<'_, '_>, case: (&str, usize)) {
     let mut ui = opened(case);
     ui.keys("/an");
     bencher.bench_local(|| _ = ui.keys("s<backspace>"));
+}
+
+/// What the pane does while it is closed, once for a session.
+#[divan::bench(args = cases(), max_time = 3)]
+fn join(bencher: Bencher<'_, '_>, (shape, entries): (&str, usize)) {
+    let tree = lines(shape, entries).tree();
+    bencher.bench_local(|| joined(&tree));
+}
+
+/// The way from the root to the newest entry.
+#[divan::bench(args = cases(), max_time = 1)]
+fn path(bencher: Bencher<'_, '_>, (shape, entries): (&str, usize)) {
+    let tree = lines(shape, entries).tree();
+    bencher.bench_local(|| tree.index().path(tree.leaf));
 }
 
 /// Everything that was said, as the background reads it.

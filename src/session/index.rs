@@ -5,10 +5,9 @@
 //! before its children, so no walk can run in a circle; an entry whose parent does not is a root
 //! marked as recovered.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use super::ids::Ids;
 use crate::message::EntryId;
 
 /// Nodes in a chunk: small enough to copy when a snapshot holds the last one.
@@ -123,7 +122,7 @@ pub struct Index {
     len: usize,
     /// Shared by all snapshots of one session: it only grows, and a snapshot ignores what stands
     /// behind its own end.
-    ids: Arc<RwLock<HashMap<EntryId, Position>>>,
+    ids: Arc<RwLock<Ids>>,
 }
 
 impl Index {
@@ -142,8 +141,13 @@ impl Index {
 
     /// Where the entry with that id stands.
     pub fn position(&self, id: &EntryId) -> Option<Position> {
+        self.placed(id.as_str())
+    }
+
+    fn placed(&self, id: &str) -> Option<Position> {
         let ids = self.ids.read().unwrap_or_else(PoisonError::into_inner);
-        ids.get(id).copied().filter(|position| (*position as usize) < self.len)
+        let is_it = |at: Position| self.node(at).is_some_and(|node| node.id.as_str() == id);
+        ids.position(id, is_it).filter(|position| (*position as usize) < self.len)
     }
 
     /// The same for an id as text; the newest entry, which is asked for most, costs no search.
@@ -151,7 +155,7 @@ impl Index {
         let newest = Position::try_from(self.len.checked_sub(1)?).ok()?;
         match self.node(newest) {
             Some(node) if node.id.as_str() == id => Some(newest),
-            _ => self.position(&EntryId::from(id)),
+            _ => self.placed(id),
         }
     }
 
@@ -189,13 +193,10 @@ impl Index {
     /// is full.
     pub(super) fn push(&mut self, node: Node) -> Option<Position> {
         let position = Position::try_from(self.len).ok()?;
-        {
-            let mut ids = self.ids.write().unwrap_or_else(PoisonError::into_inner);
-            match ids.entry(node.id.clone()) {
-                Entry::Occupied(_) => return None,
-                Entry::Vacant(free) => free.insert(position),
-            };
+        if self.placed(node.id.as_str()).is_some() {
+            return None;
         }
+        self.ids.write().unwrap_or_else(PoisonError::into_inner).add(node.id.as_str(), position);
         match self.chunks.last_mut() {
             Some(chunk) if chunk.len() < CHUNK => Arc::make_mut(chunk).push(node),
             _ => {

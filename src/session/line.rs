@@ -6,6 +6,7 @@
 
 mod lenient;
 mod said;
+mod scan;
 mod usage;
 
 use std::borrow::Cow;
@@ -43,7 +44,7 @@ pub(super) struct Shape<'a> {
 impl<'a> Shape<'a> {
     /// Looks at a line; `None` when it is no JSON object.
     pub(super) fn of(line: &'a [u8]) -> Option<Self> {
-        serde_json::from_slice::<Lenient<Self>>(line).ok()?.0
+        scan::read::<Lenient<Self>>(line).ok()?.0
     }
 
     pub(super) fn kind(&self) -> Kind {

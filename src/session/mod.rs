@@ -10,6 +10,7 @@ mod copy;
 mod entry;
 mod error;
 mod export;
+mod ids;
 mod import;
 mod index;
 mod inspect;

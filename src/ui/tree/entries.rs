@@ -21,6 +21,9 @@ impl Class {
     const ALL: u8 = 8;
     const CALLS: u8 = 16;
     const RECORD: u8 = 32;
+    /// A label stands on it; a walk over all entries must not hash.
+    const LABELLED: u8 = 64;
+    const LEAF: u8 = 128;
 
     /// Usage and leaf markers are in no filter; an answer of calls only, unless it went wrong, shows
     /// only at the leaf.
@@ -56,8 +59,14 @@ impl Class {
         self.has(Self::RECORD)
     }
 
-    fn shows(self, filter: Filter, leaf: bool, labelled: bool) -> bool {
-        if self.has(Self::CALLS) && !leaf && !(labelled && filter == Filter::Labelled) {
+    fn set(&mut self, bit: u8, on: bool) {
+        self.0 = if on { self.0 | bit } else { self.0 & !bit };
+    }
+
+    fn shows(self, filter: Filter) -> bool {
+        let labelled = self.has(Self::LABELLED);
+        let named = labelled && filter == Filter::Labelled;
+        if self.has(Self::CALLS) && !self.has(Self::LEAF) && !named {
             return false;
         }
         match filter {
@@ -85,6 +94,11 @@ impl Filter {
     /// In the order of their keys.
     pub const ALL: [Self; 5] =
         [Self::Default, Self::NoTools, Self::User, Self::Labelled, Self::All];
+
+    /// What it shows, by class: one look into a table for each entry of a walk.
+    fn table(self) -> [bool; 256] {
+        std::array::from_fn(|bits| Class(u8::try_from(bits).unwrap_or(0)).shows(self))
+    }
 
     pub fn name(self) -> &'static str {
         match self {
@@ -145,8 +159,6 @@ pub struct Entries {
     on_path: Vec<bool>,
     totals: Vec<Total>,
     labels: HashMap<Position, Arc<str>>,
-    /// Whether `labels` has the entry: a walk over all entries must not hash.
-    labelled: Vec<bool>,
     known_labels: Arc<Labels>,
     newest: Option<EntryId>,
     leaf: Option<Position>,
@@ -190,7 +202,7 @@ impl Entries {
     }
 
     pub fn is_labelled(&self, position: Position) -> bool {
-        self.labelled.get(position as usize).copied().unwrap_or_default()
+        self.class(position).has(Class::LABELLED)
     }
 
     pub fn labels(&self) -> &HashMap<Position, Arc<str>> {
@@ -214,8 +226,14 @@ impl Entries {
     }
 
     pub fn shows(&self, position: Position, filter: Filter) -> bool {
-        let leaf = self.leaf == Some(position);
-        self.class(position).shows(filter, leaf, self.is_labelled(position))
+        self.class(position).shows(filter)
+    }
+
+    /// Parent and whether the filter shows it, of all entries in file order.
+    pub(super) fn hung(&self, filter: Filter) -> impl Iterator<Item = (Position, bool)> {
+        let shown = filter.table();
+        let shows = move |class: &Class| shown.get(usize::from(class.0)) == Some(&true);
+        self.parents.iter().zip(&self.classes).map(move |(parent, class)| (*parent, shows(class)))
     }
 
     /// Takes over the tree as it is now. Costs what is new, plus the way to the root when the path or
@@ -230,6 +248,7 @@ impl Entries {
             *self = Self::default();
         }
         let from = self.len();
+        self.reserve(index.len().saturating_sub(from));
         for position in from..index.len() {
             let Some(node) = Position::try_from(position).ok().and_then(|at| index.node(at)) else {
                 break;
@@ -239,12 +258,13 @@ impl Entries {
             self.times.push(node.time_ms);
             self.totals.push(Total::of(node));
             self.on_path.push(false);
-            self.labelled.push(false);
         }
         let newest = self.len().checked_sub(1).and_then(|last| Position::try_from(last).ok());
         self.newest = newest.and_then(|last| index.node(last)).map(|node| node.id.clone());
         let grown = same && self.grew(from, view.leaf);
         let moved = self.leaf != view.leaf;
+        self.mark(self.leaf, Class::LEAF, false);
+        self.mark(view.leaf, Class::LEAF, true);
         self.leaf = view.leaf;
         if !grown {
             self.mark_path();
@@ -261,6 +281,21 @@ impl Entries {
             Ok(from) if grown && !relabelled => Change::Grown(from),
             _ if !moved && !relabelled && from == self.len() => Change::Same,
             _ => Change::Anew,
+        }
+    }
+
+    fn reserve(&mut self, more: usize) {
+        self.parents.reserve(more);
+        self.classes.reserve(more);
+        self.times.reserve(more);
+        self.totals.reserve(more);
+        self.on_path.reserve(more);
+    }
+
+    fn mark(&mut self, position: Option<Position>, bit: u8, on: bool) {
+        let class = position.and_then(|position| self.classes.get_mut(position as usize));
+        if let Some(class) = class {
+            class.set(bit, on);
         }
     }
 
@@ -332,12 +367,13 @@ impl Entries {
             .labels
             .iter()
             .filter_map(|(id, label)| Some((view.index().position(id)?, Arc::clone(label))));
-        self.labels = placed.collect();
-        self.labelled.fill(false);
-        for position in self.labels.keys() {
-            if let Some(labelled) = self.labelled.get_mut(*position as usize) {
-                *labelled = true;
-            }
+        let placed: HashMap<Position, Arc<str>> = placed.collect();
+        for position in std::mem::take(&mut self.labels).into_keys() {
+            self.mark(Some(position), Class::LABELLED, false);
         }
+        for position in placed.keys() {
+            self.mark(Some(*position), Class::LABELLED, true);
+        }
+        self.labels = placed;
     }
 }

@@ -5,6 +5,7 @@
 //! pass over small columns; bodies are read beside the loop.
 
 pub mod ask;
+mod children;
 pub mod compare;
 pub mod entries;
 pub mod pane;

@@ -38,7 +38,7 @@ pub struct Pane {
     pub(super) opened: HashSet<Position>,
     /// The entry the keys act on; its row is [`Pane::selected_row`].
     pub(super) selected: Position,
-    /// The tree changed while nobody looked.
+    /// The entries changed while nobody looked: the rows are old.
     stale: bool,
     pub(super) top: usize,
     /// Levels that are out of sight at the left.
@@ -101,21 +101,29 @@ impl Pane {
         self.pan
     }
 
-    /// The tree is another one now. Without a look at it nothing is done until it opens.
+    /// The tree is another one now. While nobody looks only the columns follow, which costs what is
+    /// new; so the key that opens the pane has only to list them.
     pub fn take(&mut self, view: &TreeView) {
-        if !self.open {
-            self.stale = true;
+        if self.open {
+            self.sync(view);
             return;
         }
-        self.sync(view);
+        match self.entries.sync(view) {
+            Change::Same => return,
+            Change::Other => self.forget_positions(),
+            Change::Grown(_) | Change::Anew => {}
+        }
+        self.stale = true;
     }
 
     /// Shows the pane with the leaf selected.
     pub fn show(&mut self, view: Option<&TreeView>) {
         self.open = true;
         let Some(view) = view else { return };
-        if self.stale || self.entries.is_empty() {
-            self.sync(view);
+        self.sync(view);
+        if std::mem::take(&mut self.stale) {
+            self.search.extend(view, &self.entries);
+            self.build();
         }
         self.selected = self.entries.leaf().unwrap_or(NONE);
         self.top = 0;
@@ -123,12 +131,15 @@ impl Pane {
     }
 
     fn sync(&mut self, view: &TreeView) {
-        self.stale = false;
         let follows = self.on_leaf();
         let before = self.entries.leaf();
         match self.entries.sync(view) {
             Change::Same => return,
-            Change::Other => self.forget_positions(),
+            Change::Other => {
+                self.forget_positions();
+                self.build();
+            }
+            Change::Grown(_) if self.stale => {}
             Change::Grown(from) => {
                 self.search.extend(view, &self.entries);
                 let shown = Shown {
@@ -157,6 +168,7 @@ impl Pane {
         self.entries = Entries::default();
         self.under_way = UnderWay::default();
         self.forget_positions();
+        self.build();
     }
 
     /// Positions mean other entries now.
@@ -168,10 +180,9 @@ impl Pane {
         self.preview = Preview::default();
         self.mark = None;
         self.times = self.times.is_some().then(HashMap::new);
-        self.build();
     }
 
-    pub(super) fn build(&mut self) {
+    fn build(&mut self) {
         let shown = Shown {
             filter: self.filter,
             matches: self.search.matches(),
@@ -179,6 +190,17 @@ impl Pane {
             opened: &self.opened,
         };
         self.rows.build(&self.entries, &shown);
+    }
+
+    /// Lists what hangs already: folds or opened runs changed and nothing else.
+    pub(super) fn refold(&mut self) {
+        let shown = Shown {
+            filter: self.filter,
+            matches: self.search.matches(),
+            folded: &self.folded,
+            opened: &self.opened,
+        };
+        self.rows.refold(&self.entries, &shown);
     }
 
     /// Whether the selection stands where the leaf is.
@@ -278,6 +300,7 @@ impl Pane {
                 jobs.push(Job::Preview(last));
             }
         }
+        jobs.extend(self.search.next_words(self.entries.len()).map(Job::Gather));
         jobs.extend(self.search.next_piece().map(Job::Search));
         jobs
     }

@@ -7,7 +7,7 @@ use crate::message::{EntryId, Message, Part, plain_text};
 use crate::session::{Body, Entry, Node, Position, TreeView};
 use crate::text::truncate::prefix;
 use crate::ui::tree::compare::{Comparison, compare};
-use crate::ui::tree::search::{Found, Piece, contains_all};
+use crate::ui::tree::search::{Found, Gather, Gathered, Piece, contains_all};
 use crate::ui::tree::words::clock;
 
 /// Bytes of a preview: what a tall pane shows.
@@ -26,6 +26,8 @@ pub enum Job {
     /// The text of an entry for the clipboard.
     Copy(Position),
     Search(Piece),
+    /// The first words of all entries, for the search.
+    Gather(Gather),
     Compare(Position, Position),
     /// When the labels were given, as it is told at this time, Unix milliseconds.
     LabelTimes(i64),
@@ -37,6 +39,7 @@ pub enum Done {
     Preview(Position, String),
     Copy(String),
     Found(Found),
+    Gathered(Gathered),
     Compared(Box<Comparison>),
     /// The labelled entry and when, in file order.
     LabelTimes(Vec<(EntryId, String)>),
@@ -56,6 +59,7 @@ impl Job {
                 Err(error) => Done::Failed(error),
             },
             Self::Search(piece) => Done::Found(search(view, &piece)),
+            Self::Gather(gather) => Done::Gathered(gather.run(view)),
             Self::Compare(left, right) => match compare(view, left, right) {
                 Ok(comparison) => Done::Compared(Box::new(comparison)),
                 Err(error) => Done::Failed(error),

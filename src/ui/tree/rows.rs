@@ -8,6 +8,7 @@
 use std::collections::HashSet;
 
 use crate::session::Position;
+use crate::ui::tree::children::Children;
 use crate::ui::tree::entries::{Entries, Filter, NONE};
 
 /// A run of at least this many tool results is one row until it is opened.
@@ -84,10 +85,12 @@ pub struct Shown<'a> {
 
 impl Shown<'_> {
     fn shows(&self, entries: &Entries, position: Position) -> bool {
-        entries.shows(position, self.filter)
-            && self
-                .matches
-                .is_none_or(|matches| matches.get(position as usize).copied().unwrap_or_default())
+        entries.shows(position, self.filter) && self.is_match(position)
+    }
+
+    fn is_match(&self, position: Position) -> bool {
+        self.matches
+            .is_none_or(|matches| matches.get(position as usize).copied().unwrap_or_default())
     }
 
     fn closes_runs(&self) -> bool {
@@ -103,13 +106,11 @@ pub struct Rows {
     /// By position: the nearest ancestor that shows.
     above: Vec<Position>,
     shown: Vec<bool>,
-    /// By position: how many shown children it has.
-    children: Vec<u32>,
+    below: Children,
     /// By position: the first entry of the run it is in, or itself.
     heads: Vec<Position>,
     /// By position: its row, or [`NONE`].
     at: Vec<u32>,
-    roots: u32,
     /// Entries that show, folded ones too.
     total: usize,
 }
@@ -175,85 +176,50 @@ impl Rows {
     /// Lists everything anew. Linear, plus the sorting of siblings.
     pub fn build(&mut self, entries: &Entries, shown: &Shown<'_>) {
         let len = entries.len();
-        for column in [&mut self.above, &mut self.heads, &mut self.at] {
+        for column in [&mut self.above, &mut self.heads] {
             column.clear();
             column.reserve(len);
         }
         self.shown.clear();
-        self.children.clear();
-        self.children.resize(len, 0);
-        self.gutters.clear();
-        self.rows.clear();
-        (self.roots, self.total) = (0, 0);
-        for position in (0..NONE).take(len) {
-            self.hang(entries, shown, position);
+        self.shown.reserve(len);
+        self.total = 0;
+        for (position, (parent, passes)) in (0..NONE).zip(entries.hung(shown.filter)) {
+            self.hang(position, parent, passes && shown.is_match(position));
         }
-        self.at.resize(len, NONE);
-        let below = self.sorted_children(entries);
+        self.below.clear(len);
+        for (position, (shown, above)) in (0..NONE).zip(self.shown.iter().zip(&self.above)).rev() {
+            if *shown {
+                self.below.link(*above, position);
+            }
+        }
+        self.below.sort(entries);
         if shown.closes_runs() {
             self.find_runs(entries);
         }
-        self.walk(entries, shown, &below);
+        self.refold(entries, shown);
+    }
+
+    /// Lists what hangs already, after folds and opened runs changed: filter, query and entries must
+    /// be those of the last [`Rows::build`] or [`Rows::grow`].
+    pub fn refold(&mut self, entries: &Entries, shown: &Shown<'_>) {
+        self.gutters.clear();
+        self.rows.clear();
+        self.at.clear();
+        self.at.resize(entries.len(), NONE);
+        self.walk(entries, shown);
     }
 
     /// Notes whether an entry shows, and below what.
-    fn hang(&mut self, entries: &Entries, shown: &Shown<'_>, position: Position) -> bool {
-        let parent = entries.parent(position) as usize;
-        let visible = shown.shows(entries, position);
-        let above = match (self.shown.get(parent), self.above.get(parent)) {
-            (Some(true), _) => entries.parent(position),
+    fn hang(&mut self, position: Position, parent: Position, visible: bool) {
+        let above = match (self.shown.get(parent as usize), self.above.get(parent as usize)) {
+            (Some(true), _) => parent,
             (_, Some(above)) => *above,
             _ => NONE,
         };
         self.above.push(above);
         self.heads.push(position);
         self.shown.push(visible);
-        if visible {
-            self.total += 1;
-            match self.children.get_mut(above as usize) {
-                Some(children) => *children += 1,
-                None => self.roots += 1,
-            }
-        }
-        visible
-    }
-
-    /// The shown children of every entry, roots as those of a last one: the active path first, then
-    /// by time.
-    fn sorted_children(&self, entries: &Entries) -> Children {
-        let mut starts = Vec::with_capacity(self.children.len() + 2);
-        let mut sum = 0;
-        for count in self.children.iter().chain([&self.roots]) {
-            starts.push(sum);
-            sum += *count;
-        }
-        starts.push(sum);
-        let mut filled: Vec<u32> = starts.clone();
-        let mut list = vec![NONE; sum as usize];
-        let root = self.children.len();
-        for (position, _) in (0..NONE).zip(&self.shown).filter(|(_, shown)| **shown) {
-            let above = self.above(position);
-            let slot = if above == NONE { root } else { above as usize };
-            if let Some(next) = filled.get_mut(slot) {
-                if let Some(place) = list.get_mut(*next as usize) {
-                    *place = position;
-                }
-                *next += 1;
-            }
-        }
-        let key = |at: &Position| (!entries.on_path(*at), entries.time(*at), *at);
-        for pair in starts.windows(2) {
-            let &[start, end] = pair else { continue };
-            if end - start < 2 {
-                continue;
-            }
-            if let Some(siblings) = list.get_mut(start as usize..end as usize)
-                && !siblings.is_sorted_by_key(key)
-            {
-                siblings.sort_unstable_by_key(key);
-            }
-        }
-        Children { starts, list }
+        self.total += usize::from(visible);
     }
 
     /// Joins tool results that follow each other without a branch or a label between.
@@ -271,65 +237,80 @@ impl Rows {
     fn joins(&self, entries: &Entries, position: Position) -> bool {
         let above = self.above(position);
         let plain = |at: Position| entries.class(at).is_result() && !entries.is_labelled(at);
-        above != NONE
-            && plain(position)
-            && plain(above)
-            && self.children.get(above as usize) == Some(&1)
+        above != NONE && plain(position) && plain(above) && self.below.only(above).is_some()
     }
 
-    fn walk(&mut self, entries: &Entries, shown: &Shown<'_>, below: &Children) {
-        let many = self.roots > 1;
+    fn walk(&mut self, entries: &Entries, shown: &Shown<'_>) {
         let mut stack = Vec::new();
-        let roots = below.of(self.children.len());
-        for root in roots.iter().rev() {
-            let connector = Connector::Root;
-            stack.push(Next {
-                position: *root,
-                indent: 0,
-                grouped: many,
-                connector,
-                gutters: NONE,
-            });
-        }
-        while let Some(next) = stack.pop() {
-            let (last, steps) = self.run_end(entries, shown, below, next.position);
-            let children = below.of(last as usize);
-            let branches = next.connector != Connector::None;
-            let fold = match branches && !children.is_empty() {
-                false => Fold::Never,
-                true if shown.folded.contains(&next.position) => Fold::Folded,
-                true => Fold::Open,
-            };
-            let row = u32::try_from(self.rows.len()).unwrap_or(NONE);
-            if let Some(at) = self.at.get_mut(next.position as usize) {
-                *at = row;
-            }
-            self.rows.push(Row {
-                position: next.position,
-                last,
-                steps,
-                indent: next.indent,
-                gutters: next.gutters,
-                connector: next.connector,
-                fold,
-                grouped: next.grouped,
-                tip: children.is_empty(),
-            });
-            if fold == Fold::Folded {
-                continue;
-            }
-            let gutters = self.lines_below(&next);
-            let several = children.len() > 1;
-            let indent = next.indent + u32::from(several || next.grouped);
-            for (place, child) in children.iter().enumerate().rev() {
-                let connector = match (several, place + 1 == children.len()) {
-                    (false, _) => Connector::None,
-                    (true, false) => Connector::Tee,
-                    (true, true) => Connector::Elbow,
+        let grouped = self.below.only(NONE).is_none();
+        let roots = Next { indent: 0, grouped, connector: Connector::Root, ..Next::default() };
+        self.push_children(&mut stack, NONE, roots);
+        while let Some(mut next) = stack.pop() {
+            loop {
+                let (last, steps) = self.run_end(entries, shown, next.position);
+                let tip = self.below.first(last) == NONE;
+                let fold = match next.connector != Connector::None && !tip {
+                    false => Fold::Never,
+                    true if shown.folded.contains(&next.position) => Fold::Folded,
+                    true => Fold::Open,
                 };
-                stack.push(Next { position: *child, indent, grouped: several, connector, gutters });
+                self.put_row(&next, last, steps, fold, tip);
+                if fold == Fold::Folded {
+                    break;
+                }
+                let gutters = self.lines_below(&next);
+                let below = Next { gutters, ..Next::default() };
+                match self.below.only(last) {
+                    // A chain goes on without a look at the stack.
+                    Some(position) => {
+                        let indent = next.indent + u32::from(next.grouped);
+                        next = Next { position, indent, ..below };
+                    }
+                    None => {
+                        let indent = next.indent + 1;
+                        let connector = Connector::Tee;
+                        let below = Next { indent, grouped: true, connector, ..below };
+                        self.push_children(&mut stack, last, below);
+                        break;
+                    }
+                }
             }
         }
+    }
+
+    /// Puts the children of an entry on the stack, the first on top; of branches the last is an
+    /// elbow.
+    fn push_children(&self, stack: &mut Vec<Next>, above: Position, like: Next) {
+        let from = stack.len();
+        let mut position = self.below.first(above);
+        while position != NONE {
+            stack.push(Next { position, ..like });
+            position = self.below.next(position);
+        }
+        if let Some(fresh) = stack.get_mut(from..) {
+            if let Some(last) = fresh.last_mut().filter(|last| last.connector == Connector::Tee) {
+                last.connector = Connector::Elbow;
+            }
+            fresh.reverse();
+        }
+    }
+
+    fn put_row(&mut self, next: &Next, last: Position, steps: u32, fold: Fold, tip: bool) {
+        let row = u32::try_from(self.rows.len()).unwrap_or(NONE);
+        if let Some(at) = self.at.get_mut(next.position as usize) {
+            *at = row;
+        }
+        self.rows.push(Row {
+            position: next.position,
+            last,
+            steps,
+            indent: next.indent,
+            gutters: next.gutters,
+            connector: next.connector,
+            fold,
+            grouped: next.grouped,
+            tip,
+        });
     }
 
     /// The lines that pass by what hangs from a row.
@@ -342,13 +323,7 @@ impl Rows {
     }
 
     /// The last entry of a closed run and its length; the entry itself where there is none.
-    fn run_end(
-        &self,
-        entries: &Entries,
-        shown: &Shown<'_>,
-        below: &Children,
-        first: Position,
-    ) -> (Position, u32) {
+    fn run_end(&self, entries: &Entries, shown: &Shown<'_>, first: Position) -> (Position, u32) {
         if !shown.closes_runs()
             || !entries.class(first).is_result()
             || self.heads.get(first as usize) != Some(&first)
@@ -357,10 +332,10 @@ impl Rows {
             return (first, 1);
         }
         let (mut last, mut steps) = (first, 1);
-        while let [next] = below.of(last as usize)
-            && self.heads.get(*next as usize) == Some(&first)
+        while let Some(next) = self.below.only(last)
+            && self.heads.get(next as usize) == Some(&first)
         {
-            (last, steps) = (*next, steps + 1);
+            (last, steps) = (next, steps + 1);
         }
         if steps < RUN_MIN { (first, 1) } else { (last, steps) }
     }
@@ -375,10 +350,11 @@ impl Rows {
             return false;
         }
         for position in (from..NONE).take(entries.len().saturating_sub(from as usize)) {
-            self.children.push(0);
             self.at.push(NONE);
-            let visible = self.hang(entries, shown, position);
-            if visible && !self.put(entries, shown, position) {
+            let visible = shown.shows(entries, position);
+            self.hang(position, entries.parent(position), visible);
+            let alone = self.below.grow(visible.then(|| self.above(position)), position);
+            if visible && (!alone || !self.put(entries, shown, position)) {
                 return false;
             }
         }
@@ -388,12 +364,6 @@ impl Rows {
     /// Puts a shown entry behind the row it hangs from.
     fn put(&mut self, entries: &Entries, shown: &Shown<'_>, position: Position) -> bool {
         let above = self.above(position);
-        if above == NONE {
-            return false;
-        }
-        if self.children.get(above as usize) != Some(&1) {
-            return false;
-        }
         let Some(row) = self.row_of(above) else { return false };
         let Some(parent) = self.rows.get(row).copied() else { return false };
         let mut head = position;
@@ -457,25 +427,25 @@ impl Rows {
     }
 }
 
-/// Shown children by entry, one list for all.
-struct Children {
-    starts: Vec<u32>,
-    list: Vec<Position>,
-}
-
-impl Children {
-    fn of(&self, slot: usize) -> &[Position] {
-        let range = (self.starts.get(slot), self.starts.get(slot + 1));
-        let (Some(start), Some(end)) = range else { return &[] };
-        self.list.get(*start as usize..*end as usize).unwrap_or_default()
-    }
-}
-
 /// A row that comes.
+#[derive(Debug, Clone, Copy)]
 struct Next {
     position: Position,
     indent: u32,
     grouped: bool,
     connector: Connector,
     gutters: u32,
+}
+
+impl Default for Next {
+    /// What goes on in the same column.
+    fn default() -> Self {
+        Self {
+            position: NONE,
+            indent: 0,
+            grouped: false,
+            connector: Connector::None,
+            gutters: NONE,
+        }
+    }
 }

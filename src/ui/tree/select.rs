@@ -61,7 +61,7 @@ impl Pane {
         if row.fold == Fold::Open {
             self.folded.insert(row.position);
             self.selected = row.position;
-            self.build();
+            self.refold();
             self.settle();
             return;
         }
@@ -132,7 +132,7 @@ impl Pane {
             self.opened.insert(position);
         }
         self.selected = position;
-        self.build();
+        self.refold();
         self.settle();
     }
 
@@ -143,7 +143,7 @@ impl Pane {
             return false;
         }
         self.selected = head;
-        self.build();
+        self.refold();
         self.settle();
         true
     }

@@ -227,6 +227,7 @@ pub(super) fn read(state: &mut State, done: Done) -> Vec<Effect> {
     match done {
         Done::Preview(position, text) => pane.read(position, &text),
         Done::Found(found) => pane.found(&found),
+        Done::Gathered(gathered) => pane.search.gathered(gathered),
         Done::Copy(text) if text.is_empty() => state.tell("this entry has no text"),
         Done::Copy(text) => return vec![Effect::Copy(text)],
         Done::Compared(comparison) => {

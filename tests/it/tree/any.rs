@@ -92,6 +92,7 @@ proptest! {
         filter in 0_usize..5,
         folds in prop::collection::hash_set(0_u32..60, 0..3),
         opened in prop::collection::hash_set(0_u32..70, 0..6),
+        later in prop::collection::hash_set(0_u32..70, 0..6),
     ) {
         use harness_tui::session::{Body, Flush};
         let mut session = lines.session();
@@ -130,6 +131,11 @@ proptest! {
                 prop_assert_eq!(entries.on_path(position), fresh.on_path(position));
             }
         }
+        let shown = Shown { folded: &later, opened: &later, ..shown };
+        rows.refold(&entries, &shown);
+        let mut anew = Rows::default();
+        anew.build(&entries, &shown);
+        prop_assert_eq!(facts(&rows), facts(&anew));
     }
 
 }

@@ -22,6 +22,23 @@ fn a_chain_of_a_hundred_thousand_entries_opens_folds_filters_and_is_searched() {
 }
 
 #[test]
+fn the_words_that_were_gathered_beside_the_loop_find_what_a_key_finds() {
+    let lines = chain(10_000);
+    let mut early = joined(&lines, (100, 30));
+    early.keys("<f2>/answer 99 you");
+    assert_eq!(early.state.surface.tree.rows().len(), 0);
+    early.keys("<esc>/answer 999");
+    let mut late = joined(&lines, (100, 30));
+    late.keys("<f2>");
+    read(&mut late);
+    late.keys("/answer 999");
+    let rows = |ui: &crate::support::ui::Ui| ui.state.surface.tree.rows().all().to_vec();
+    // Every fourth entry is an answer: 999, 1999 to 9999, 9991 and 9995.
+    assert_eq!(rows(&late).len(), 12);
+    assert_eq!(rows(&early), rows(&late));
+}
+
+#[test]
 fn ten_thousand_branches_stand_side_by_side() {
     let mut ui = joined(&branches(100_000), (100, 30));
     ui.keys("<f2>");
