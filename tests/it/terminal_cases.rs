@@ -151,7 +151,7 @@ async fn after_kill_9_while_a_turn_folds_the_next_prompt_folds_and_is_answered()
     let tells = json!({"when": "^<conversation>", "turns": [{"text": "What was said so far."}]});
     // A history that fills the window of 128,000 tokens, as the last answer says too.
     let long = json!({"when": "^long", "turns": [
-        {"text": "word ".repeat(96_000), "usage": {"input": 10, "output": 10}},
+        {"text": "word ".repeat(96_000), "usage": {"input": 10, "output": 96_000}},
     ]});
     let full = json!({"when": "^full", "turns": [
         {"text": "The window is full.", "usage": {"input": 120_000, "output": 5}},
