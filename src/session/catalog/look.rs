@@ -5,6 +5,7 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use memchr::memmem;
 
@@ -123,9 +124,12 @@ fn whole_lines(bytes: &[u8]) -> &[u8] {
 /// Whether a line can be a message of a person or a model, or a name. Most bytes of a session are
 /// results of tools, which need no closer look.
 fn is_told(line: &[u8]) -> bool {
-    let has = |word: &[u8]| memmem::find(line, word).is_some();
-    has(b"\"user\"") || has(b"\"assistant\"") || has(b"\"session_info\"")
+    TOLD.iter().any(|word| word.find(line).is_some())
 }
+
+/// Made once: making a finder costs as much as looking through a line.
+static TOLD: LazyLock<[memmem::Finder<'static>; 3]> =
+    LazyLock::new(|| ["\"user\"", "\"assistant\"", "\"session_info\""].map(memmem::Finder::new));
 
 /// What the lines so far told.
 #[derive(Debug, Default)]
@@ -145,10 +149,15 @@ impl Told {
     }
 
     fn take(&mut self, line: &[u8]) {
-        if is_told(line)
-            && let Some(shape) = Shape::of(&parse::readable(line))
-        {
-            self.take_shape(&shape);
+        if !is_told(line) {
+            return;
+        }
+        match Shape::of(line) {
+            Some(shape) => self.take_shape(&shape),
+            None => {
+                let line = parse::readable(line);
+                Shape::of(&line).iter().for_each(|shape| self.take_shape(shape));
+            }
         }
     }
 

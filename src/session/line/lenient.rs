@@ -10,8 +10,8 @@ use std::marker::PhantomData;
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::one_line;
 use super::scan::RAW;
+use super::words_of;
 
 /// A value of the wanted type, or nothing when it is of another type.
 pub(super) struct Lenient<T>(pub(super) Option<T>);
@@ -106,7 +106,7 @@ impl<'de> Deserialize<'de> for Words {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = deserializer.deserialize_newtype_struct(RAW, Raw)?;
         let text = raw.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\""));
-        Ok(Self(text.map(|text| one_line(Unescaped(text)))))
+        Ok(Self(text.map(words_of)))
     }
 }
 
