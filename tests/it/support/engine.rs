@@ -44,6 +44,8 @@ pub(crate) enum Step {
     Hang(&'static str),
     /// Streams this much and ends without saying how.
     Stop(&'static str),
+    /// Says this once the player is told to go on.
+    Slow(&'static str),
     /// Panics in mid-stream.
     Panic,
     /// Panics before there is a stream.
@@ -57,6 +59,7 @@ pub(crate) enum Step {
 pub(crate) struct Player {
     pub(crate) steps: Mutex<VecDeque<Step>>,
     pub(crate) requests: Mutex<Vec<Request>>,
+    pub(crate) go_on: Arc<Notify>,
 }
 
 impl Player {
@@ -73,7 +76,7 @@ impl Player {
             events
         };
         match step {
-            Step::Say(text) => said(text, StopReason::Stop, 0),
+            Step::Say(text) | Step::Slow(text) => said(text, StopReason::Stop, 0),
             Step::Cut(text) => said(text, StopReason::Length, 0),
             Step::Count(text, total) => said(text, StopReason::Stop, total),
             Step::Hang(text) | Step::Stop(text) => started(text),
@@ -124,6 +127,12 @@ impl Provider for Player {
         self.requests.lock().unwrap().push(request);
         let step = self.steps.lock().unwrap().pop_front().unwrap_or(Step::Say("done"));
         assert!(!matches!(step, Step::Crash), "boom");
+        if matches!(step, Step::Slow(_)) {
+            let go_on = Arc::clone(&self.go_on);
+            let waits = futures_util::stream::once(async move { go_on.notified().await });
+            let events = futures_util::stream::iter(Self::events(step));
+            return waits.filter_map(|()| async { None }).chain(events).boxed();
+        }
         let hangs = matches!(step, Step::Hang(_));
         if matches!(step, Step::Panic) {
             return futures_util::stream::poll_fn(|_| panic!("boom")).boxed();
