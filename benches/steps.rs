@@ -108,6 +108,7 @@ fn setup(session: Session, cwd: &Path) -> Setup {
         clock: Arc::new(SystemClock),
         state_dir: cwd.join("state"),
         hidden_env: Arc::new(|| Arc::from([])),
+        secrets: Arc::new(Vec::new),
         timeouts: Timeouts::default(),
         retry: RetryPolicy::default(),
         compaction: Arc::new(|_| Compaction::default()),

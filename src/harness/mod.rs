@@ -30,7 +30,7 @@ pub use event::{
 };
 pub use handle::{Handle, Open, Subscription, Update, Which};
 pub use queue::QueueMode;
-pub use setup::{Compaction, CompactionSettings, Model, Models, Names, Setup};
+pub use setup::{Compaction, CompactionSettings, Model, Models, Names, Secrets, Setup};
 pub use shelf::{Scope, Shelf};
 pub use snapshot::{RunningCall, Snapshot};
 

@@ -82,10 +82,6 @@ impl Queue {
         taken
     }
 
-    pub(super) fn items(&self) -> impl Iterator<Item = &Item> {
-        self.items.iter()
-    }
-
     /// Takes the oldest message of these kinds.
     pub(super) fn take_first(&mut self, kinds: &[QueueKind]) -> Option<Item> {
         let position = self.items.iter().position(|item| kinds.contains(&item.kind))?;

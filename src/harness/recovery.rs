@@ -64,7 +64,7 @@ pub(super) fn fold(branch: &[Arc<Entry>], session: &SessionId) -> Past {
                 }
             }
             Some(Record::Queued { id, session: of, kind, message }) if of == *session => {
-                // A move of the leaf says again what waits.
+                // Older files say it again after each move of the leaf.
                 past.queue.retain(|item| item.id != id);
                 past.queue.push(Item { id, kind, message });
             }

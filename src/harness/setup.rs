@@ -28,6 +28,9 @@ pub type Models = Arc<dyn Fn(&str) -> Result<Model, HarnessError> + Send + Sync>
 /// Names that may change while the engine runs, asked for each time they count.
 pub type Names = Arc<dyn Fn() -> Arc<[String]> + Send + Sync>;
 
+/// The keys that nobody may find in an export, asked for each time one is written. May read files.
+pub type Secrets = Arc<dyn Fn() -> Vec<String> + Send + Sync>;
+
 /// How compaction is set for a model (`provider/id`), asked for each time it counts.
 pub type CompactionSettings = Arc<dyn Fn(&str) -> Compaction + Send + Sync>;
 
@@ -53,6 +56,7 @@ pub struct Setup {
     pub state_dir: PathBuf,
     /// Environment variables that no command may see.
     pub hidden_env: Names,
+    pub secrets: Secrets,
     pub timeouts: Timeouts,
     pub retry: RetryPolicy,
     pub compaction: CompactionSettings,

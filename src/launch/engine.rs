@@ -104,6 +104,12 @@ fn setup(
             let ground = Arc::clone(ground);
             Arc::new(move || models::key_variables(&ground.live.get(), &ground.cli).into())
         },
+        secrets: {
+            let ground = Arc::clone(ground);
+            Arc::new(move || {
+                models::secrets(&ground.live.get(), &ground.cli, &ground.paths.auth_file())
+            })
+        },
         timeouts: numbers::timeouts(&config),
         retry: numbers::retry(&config),
         compaction: {

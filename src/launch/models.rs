@@ -1,7 +1,7 @@
 //! From a model's name to a provider that can be asked: flags, config and known names together.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use harness_tui::config::{self, Config};
@@ -53,6 +53,13 @@ pub(super) fn key_variables(config: &Config, cli: &Cli) -> Vec<String> {
     names.sort();
     names.dedup();
     names
+}
+
+/// The keys this program knows of: those in the environment and the stored ones.
+pub(super) fn secrets(config: &Config, cli: &Cli, auth: &Path) -> Vec<String> {
+    let names = key_variables(config, cli);
+    let given = names.iter().filter_map(|name| std::env::var(name).ok());
+    given.chain(config::stored_secrets(auth)).collect()
 }
 
 /// Finds models for an engine. Clients are kept, so a second model of a server shares its connections.

@@ -82,8 +82,7 @@ impl Trash {
             let mut file = self.files().create_new(&note_path)?;
             file.append(bytes).and_then(|()| file.sync())
         };
-        write(&note).map_err(failed)?;
-        if let Err(error) = shift(self.files(), &path, &to) {
+        if let Err(error) = write(&note).and_then(|()| shift(self.files(), &path, &to)) {
             let _ = self.files().remove(&note_path);
             return Err(failed(error));
         }

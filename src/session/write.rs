@@ -82,6 +82,14 @@ impl Session {
         self.write(vec![marker], target, Flush::Sync).map(drop)
     }
 
+    /// Whether anything may be written now, so that nobody pays for what could not be kept.
+    ///
+    /// # Errors
+    /// [`SessionError::ReadOnly`] or [`SessionError::Poisoned`].
+    pub fn may_write(&self) -> Result<(), SessionError> {
+        self.store.may_write()
+    }
+
     /// Labels an entry; an empty label takes it away.
     ///
     /// # Errors

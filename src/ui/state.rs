@@ -94,6 +94,8 @@ pub struct Work {
     pub max: u32,
     /// The summary under way belongs to a turn, which goes on behind it.
     pub summary_in_turn: bool,
+    /// The summary that goes on behind a retry; without one it is the turn.
+    pub retried: Option<Phase>,
     /// When this wait, tool batch or answer began, Unix milliseconds.
     pub since: i64,
     /// When the answer last grew, Unix milliseconds.
@@ -108,6 +110,20 @@ pub struct Work {
 }
 
 impl Work {
+    /// What was under way waits for another attempt.
+    pub(crate) fn retries(&mut self) {
+        if self.phase != Phase::Retry {
+            let is_summary = matches!(self.phase, Phase::Compaction | Phase::BranchSummary);
+            self.retried = is_summary.then_some(self.phase);
+        }
+        self.phase = Phase::Retry;
+    }
+
+    /// The next attempt runs.
+    pub(crate) fn tries_again(&mut self) {
+        self.phase = self.retried.unwrap_or(Phase::Turn);
+    }
+
     /// A summary is being written, in the middle of a turn or by itself.
     pub(crate) fn summarises(&mut self, phase: Phase, now: i64) {
         self.summary_in_turn = matches!(self.phase, Phase::Turn | Phase::Retry);

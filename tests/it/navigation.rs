@@ -1,5 +1,8 @@
 //! Walking the tree with a real engine: where the leaf goes, what is told, what survives.
 
+mod adverse;
+mod odd;
+
 use std::path::PathBuf;
 
 use harness_tui::harness::{Command, ErrorCode, Event, Phase, QueueKind, Reply, Summary};

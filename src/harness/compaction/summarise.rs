@@ -6,11 +6,14 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt};
 use tokio_util::sync::CancellationToken;
 
 use super::chunks::{chunks, shorten, worst_tokens};
 use super::prompt::{self, Focus, Kind};
+use crate::harness::event::millis;
+use crate::harness::{Event, Failure};
 use crate::message::{
     AssistantMessage, Message, SessionId, StopReason, ThinkingLevel, Usage, plain_text,
 };
@@ -29,8 +32,11 @@ const HALVINGS: u32 = 3;
 const PREVIOUS_SHARE: u64 = 2;
 const MAX_PREVIOUS: u64 = 8_000;
 
+/// Tells readers of a retry.
+pub(in crate::harness) type Tell = Arc<dyn Fn(Event) -> BoxFuture<'static, ()> + Send + Sync>;
+
 /// Who is asked, and how.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(in crate::harness) struct Asker {
     pub(in crate::harness) provider: Arc<dyn Provider>,
     pub(in crate::harness) spec: ModelSpec,
@@ -39,6 +45,7 @@ pub(in crate::harness) struct Asker {
     pub(in crate::harness) retry: RetryPolicy,
     /// Tokens kept free for the answer.
     pub(in crate::harness) reserve: u64,
+    pub(in crate::harness) tell: Tell,
 }
 
 /// What is to be summarised.
@@ -73,6 +80,20 @@ impl Asker {
     /// # Errors
     /// The first [`Trouble`]; nothing is left behind then.
     pub(in crate::harness) async fn write_all(
+        &self,
+        tasks: Vec<Task>,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<Written>, Trouble> {
+        // Whatever breaks in here, somebody waits for an end.
+        let caught = AssertUnwindSafe(self.write_each(tasks, cancel)).catch_unwind();
+        match cancel.run_until_cancelled(caught).await {
+            None => Err(Trouble::Aborted),
+            Some(Ok(ended)) => ended,
+            Some(Err(_panic)) => Err(Trouble::Provider(broken("failed inside"))),
+        }
+    }
+
+    async fn write_each(
         &self,
         tasks: Vec<Task>,
         cancel: &CancellationToken,
@@ -148,17 +169,27 @@ impl Asker {
         loop {
             let error = match self.attempt(text.clone(), cancel).await {
                 Err(Trouble::Provider(error)) => error,
-                other => return other,
+                other => {
+                    if attempt > 0 {
+                        (self.tell)(Event::RetryFinished).await;
+                    }
+                    return other;
+                }
             };
             attempt += 1;
             if !self.retry.allows(attempt, &error) {
                 return Err(Trouble::Provider(error));
             }
             let delay = self.retry.delay(attempt, error.retry_after, fastrand::f64());
-            let waited = cancel.run_until_cancelled(tokio::time::sleep(delay)).await;
-            if waited.is_none() {
-                return Err(Trouble::Aborted);
-            }
+            (self.tell)(Event::RetryScheduled {
+                attempt,
+                max_attempts: self.retry.max_retries,
+                delay_ms: millis(delay),
+                error: Failure::of_provider(&error),
+            })
+            .await;
+            tokio::time::sleep(delay).await;
+            (self.tell)(Event::RetryAttemptStart { attempt }).await;
         }
     }
 
@@ -189,18 +220,18 @@ impl Asker {
             }
             Err(Trouble::Provider(broken("ended without an end")))
         };
-        let caught = AssertUnwindSafe(ends).catch_unwind();
-        match cancel.run_until_cancelled(caught).await {
-            None => Err(Trouble::Aborted),
-            Some(Ok(ended)) => ended,
-            Some(Err(_panic)) => Err(Trouble::Provider(broken("failed inside"))),
-        }
+        let caught = AssertUnwindSafe(ends).catch_unwind().await;
+        caught.unwrap_or_else(|_panic| Err(Trouble::Provider(broken("failed inside"))))
     }
 }
 
 /// The summary in an answer, when there is a whole one.
 fn usable(answer: &AssistantMessage) -> Result<String, Trouble> {
     if answer.stop_reason == StopReason::Length {
+        if answer.content.is_empty() && answer.usage.output == 0 {
+            // Some servers say by this alone that the request filled the window.
+            return Err(Trouble::Provider(overflow()));
+        }
         return Err(Trouble::Unusable("it was cut off at the model's output limit"));
     }
     if answer.tool_calls().next().is_some() {
@@ -215,6 +246,15 @@ fn usable(answer: &AssistantMessage) -> Result<String, Trouble> {
         return Err(Trouble::Unusable("the model answered with nothing"));
     }
     Ok(text.to_owned())
+}
+
+fn overflow() -> ProviderError {
+    ProviderError {
+        kind: ErrorKind::Overflow,
+        message: "the request for the summary left no room for an answer".to_owned(),
+        status: None,
+        retry_after: None,
+    }
 }
 
 fn broken(how: &str) -> ProviderError {

@@ -160,7 +160,7 @@ impl Driver {
         let focus = Focus { instructions, replace: false };
         let keep = self.room().keep;
         let plan = self.plan(keep, up_to, &focus).map_err(|no_plan| no_plan.error())?;
-        Ok((self.machine.start_job(Phase::Compaction)?, plan))
+        Ok((self.start_job(Phase::Compaction)?, plan))
     }
 
     /// The summary a person asked for is there, or is not.
@@ -205,11 +205,12 @@ impl Driver {
 
     fn store_folded(&mut self, folded: Folded) -> Result<Reply, HarnessError> {
         let Folded { body, tokens_before, tokens_after } = folded;
-        self.perform(vec![Effect::Append { bodies: vec![body], flush: Flush::Sync }])?;
-        let entry = self.record.compacted.clone();
-        self.perform(vec![end_of(tokens_before, tokens_after, None)])?;
+        self.perform(vec![
+            Effect::Append { bodies: vec![body], flush: Flush::Sync },
+            end_of(tokens_before, tokens_after, None),
+        ])?;
         self.machine.forgive();
-        entry.map(|entry| Reply::Stored { entry }).ok_or_else(|| {
+        self.record.compacted.clone().map(|entry| Reply::Stored { entry }).ok_or_else(|| {
             HarnessError::new(ErrorCode::Session, "the compaction was not stored: try again")
         })
     }

@@ -43,7 +43,7 @@ impl Driver {
     pub(super) fn export(&mut self, format: ExportFormat, to: Option<PathBuf>, answer: Answer) {
         let view = self.setup.session.snapshot();
         let place = Place { files: Arc::new(Disk), ..self.setup.session.place().clone() };
-        let redactor = Redactor::new(self.secrets());
+        let secrets = Arc::clone(&self.setup.secrets);
         let cwd = self.setup.cwd.clone();
         in_a_task(answer, move || {
             let what = match format {
@@ -52,6 +52,7 @@ impl Driver {
                 ExportFormat::Markdown => Export::Markdown,
                 ExportFormat::Html => Export::Html,
             };
+            let redactor = Redactor::new(secrets());
             let now = place.clock.now_ms();
             let file = match to {
                 Some(path) => NewFile::create(place.files.clone(), &cwd.join(path)),
@@ -64,12 +65,6 @@ impl Driver {
             let path = file.and_then(write).map_err(|error| refused(&error))?;
             Ok(Reply::Written { path, editor_text: None })
         });
-    }
-
-    /// The keys this process was given.
-    fn secrets(&self) -> Vec<String> {
-        let names = (self.setup.hidden_env)();
-        names.iter().filter_map(|name| std::env::var(name).ok()).collect()
     }
 }
 

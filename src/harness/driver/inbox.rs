@@ -19,6 +19,8 @@ pub(super) enum Inside {
     Input(Input),
     /// A running tool's output so far.
     Output(CallKey, Arc<str>),
+    /// What job number `.0` has to tell before its end.
+    Meanwhile(u64, Event),
     /// Job number `.0` has its summary, or has none.
     Summarised(u64, Outcome),
 }
@@ -28,6 +30,7 @@ impl Driver {
         match report {
             Inside::Stream(request, event) => self.stream_event(request, event),
             Inside::Input(input) => self.feed(input),
+            Inside::Meanwhile(job, event) => self.meanwhile(job, event),
             Inside::Summarised(job, outcome) => self.summarised(job, outcome),
             Inside::Output(key, output) => {
                 if let Some(call) = self.running.get_mut(&key) {

@@ -3,16 +3,19 @@
 //! A task of its own asks the model and reports once. A report of a job that was stopped meanwhile
 //! is looked past, so stopping needs no waiting.
 
+use std::sync::Arc;
+
+use futures_util::FutureExt;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::Driver;
 use super::inbox::Inside;
-use super::navigate::{Goal, Route, Told};
+use super::navigate::{Goal, Route, Told, refused};
 use crate::harness::compaction::branch::Walk;
 use crate::harness::compaction::files::Files;
 use crate::harness::compaction::prepare::Plan;
-use crate::harness::compaction::summarise::{Asker, Task, Trouble, Written};
+use crate::harness::compaction::summarise::{Asker, Task, Tell, Trouble, Written};
 use crate::harness::{
     Command, CompactionReason, ErrorCode, Event, Failure, HarnessError, Phase, Reply,
 };
@@ -90,7 +93,7 @@ impl Driver {
     }
 
     fn ask_about_branch(&mut self, walk: Walk, goal: Option<Goal>, answer: Answer) {
-        let id = match self.machine.start_job(Phase::BranchSummary) {
+        let id = match self.start_job(Phase::BranchSummary) {
             Ok(id) => id,
             Err(error) => {
                 let _ = answer.send(Err(error));
@@ -106,6 +109,12 @@ impl Driver {
         self.start_work(id, vec![task], purpose);
     }
 
+    /// Starts a job whose result can be stored.
+    pub(super) fn start_job(&mut self, phase: Phase) -> Result<u64, HarnessError> {
+        self.session().may_write().map_err(|error| refused(&error))?;
+        self.machine.start_job(phase)
+    }
+
     /// Starts the task that asks the model.
     pub(super) fn start_work(&mut self, id: u64, tasks: Vec<Task>, purpose: Purpose) {
         let cancel = CancellationToken::new();
@@ -117,12 +126,32 @@ impl Driver {
             timeouts: self.setup.timeouts,
             retry: self.setup.retry,
             reserve: self.room().reserve,
+            tell: self.teller(id),
         };
         let inbox = self.inbox.clone();
         tokio::spawn(async move {
             let outcome = asker.write_all(tasks, &cancel).await;
             let _ = inbox.send(Inside::Summarised(id, outcome)).await;
         });
+    }
+
+    /// Tells readers what a task says meanwhile, as long as it is the one under way.
+    fn teller(&self, id: u64) -> Tell {
+        let inbox = self.inbox.clone();
+        Arc::new(move |event| {
+            let inbox = inbox.clone();
+            async move {
+                let _ = inbox.send(Inside::Meanwhile(id, event)).await;
+            }
+            .boxed()
+        })
+    }
+
+    /// What a task says meanwhile. Late words are looked past.
+    pub(super) fn meanwhile(&mut self, id: u64, event: Event) {
+        if self.work.as_ref().is_some_and(|work| work.id == id) {
+            self.emit(event);
+        }
     }
 
     /// A task has reported. Late ones are looked past.

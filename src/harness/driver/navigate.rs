@@ -115,23 +115,16 @@ impl Driver {
 
     /// Moves the leaf, with the summary when there is one, then tells everybody.
     pub(super) fn go(&mut self, goal: Goal, told: Option<Told>) -> Result<Reply, HarnessError> {
-        let mut written = Vec::new();
-        let summary_entry = match told {
-            None => {
-                let moved = self.session().move_leaf(goal.leaf.as_ref(), Some("navigate"));
-                moved.map_err(|error| refused(&error))?;
-                None
-            }
+        let leaf = goal.leaf.as_ref();
+        let moved = match told {
+            None => self.session().move_leaf(leaf, Some("navigate")).map(|()| Vec::new()),
             Some(told) => {
-                let body = told.body(goal.old_leaf.as_ref());
-                let bodies = vec![body];
-                let entries = self.session().append_under(goal.leaf.as_ref(), bodies, Flush::Sync);
-                let entries = entries.map_err(|error| refused(&error))?;
-                let id = entries.last().map(|entry| entry.id.clone());
-                written.extend(entries);
-                id
+                let bodies = vec![told.body(goal.old_leaf.as_ref())];
+                self.session().append_under(leaf, bodies, Flush::Sync)
             }
         };
+        let mut written = moved.map_err(|error| refused(&error))?;
+        let summary_entry = written.last().map(|entry| entry.id.clone());
         let labelled = summary_entry.as_ref().or(goal.target.as_ref());
         if let (Some(target), Some(label)) = (labelled, &goal.label)
             && !label.trim().is_empty()
@@ -141,9 +134,6 @@ impl Driver {
                 Ok(entry) => written.push(entry),
                 Err(error) => self.emit(Event::Notice { text: error.to_string() }),
             }
-        }
-        if let Err(error) = self.keep_queue() {
-            self.emit(Event::Notice { text: error.message });
         }
         self.after_write(written);
         let new_leaf = self.session().leaf().cloned();
@@ -185,7 +175,8 @@ impl Driver {
                 let Some(from) = goal.old_leaf.clone() else {
                     return Ok((Route::Done(self.go(goal, None)?), None));
                 };
-                let walk = self.walk(from, goal.leaf.as_ref(), instructions, replace)?;
+                // A message that is written anew comes back to the editor: it is not left behind.
+                let walk = self.walk(from, goal.target.as_ref(), instructions, replace)?;
                 if walk.entries.is_empty() {
                     // Nothing was said on the way: there is nothing to tell.
                     return Ok((Route::Done(self.go(goal, None)?), None));
@@ -322,18 +313,6 @@ impl Driver {
             self.thinking = level;
             self.emit(Event::ThinkingLevelUpdate { level });
         }
-    }
-
-    /// Messages that wait are on record where the leaf is, so that they survive the end of the
-    /// program.
-    fn keep_queue(&mut self) -> Result<(), HarnessError> {
-        let bodies = self.machine.queue_records();
-        if bodies.is_empty() {
-            return Ok(());
-        }
-        let entries = self.session().append(bodies, Flush::Sync).map_err(|it| refused(&it))?;
-        self.after_write(entries);
-        Ok(())
     }
 }
 

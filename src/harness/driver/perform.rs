@@ -12,7 +12,7 @@ use crate::text::tokens;
 
 use super::Driver;
 use crate::harness::turn::{Effect, Input};
-use crate::harness::{ErrorCode, Event, HarnessError};
+use crate::harness::{ErrorCode, Event, Failure, HarnessError};
 
 impl Driver {
     /// Executes the effects.
@@ -29,14 +29,39 @@ impl Driver {
                 None => self.flush(Flush::Lazy),
             };
             if let Err(error) = step {
-                // What was planned after the failed write must not happen.
-                queue.clear();
+                self.give_up(&error, &mut queue);
                 self.unsettled = true;
                 let message = error.message.clone();
                 queue.extend(self.machine.step(Input::AppendFailed { message }, self.now()));
                 outcome = Err(error);
             }
         }
+    }
+
+    /// What was planned after a failed write must not happen, but for what stops something: the
+    /// machine has forgotten it already, and nobody would stop it later. Compactions that were told
+    /// to begin are told to end.
+    fn give_up(&mut self, error: &HarnessError, queue: &mut VecDeque<Effect>) {
+        let failure = Failure::of_session(&error.message, false);
+        let planned = std::mem::take(&mut self.pending).into_iter().chain(queue.drain(..));
+        let left = planned.filter_map(|effect| match effect {
+            Effect::CancelRequest
+            | Effect::CancelWait
+            | Effect::CancelTools
+            | Effect::CancelJob => Some(effect),
+            Effect::EndFold { reason, tokens_before, aborted, .. } => {
+                Some(Effect::Emit(Event::CompactionEnd {
+                    reason,
+                    entry: None,
+                    tokens_before,
+                    tokens_after: tokens_before,
+                    error: (!aborted).then(|| failure.clone()),
+                    aborted,
+                }))
+            }
+            _ => None,
+        });
+        *queue = left.collect();
     }
 
     fn execute(
@@ -136,7 +161,6 @@ impl Driver {
             match self.session().append(all, flush) {
                 Ok(entries) => entries,
                 Err(error) => {
-                    self.pending.clear();
                     return Err(HarnessError::new(ErrorCode::Session, error.to_string()));
                 }
             }
@@ -164,7 +188,7 @@ impl Driver {
                 Effect::EndStep => self.end_step(),
                 Effect::EndFold { reason, tokens_before, tokens_after, error, aborted } => {
                     let stored = error.is_none() && !aborted;
-                    let entry = self.record.compacted.take().filter(|_| stored);
+                    let entry = self.record.compacted.clone().filter(|_| stored);
                     self.emit(Event::CompactionEnd {
                         reason,
                         entry,

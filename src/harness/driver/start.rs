@@ -149,18 +149,21 @@ fn session_error(error: &crate::session::SessionError) -> HarnessError {
     HarnessError::new(ErrorCode::Session, error.to_string())
 }
 
-/// What the path says about the past. Only what can matter is read: what waits, and the last turn
-/// when it has no end. A turn that ended on another branch is not unfinished.
+/// What the file says about the past. Only what can matter is read: what waits, and the last turn of
+/// the path when it has no end. A turn that ended on another branch is not unfinished.
 fn past(session: &Session) -> Result<Past, HarnessError> {
     let tree = session.tree();
     let path = tree.index().path(tree.leaf);
     let on_path = |position: &Position| path.binary_search(position).is_ok();
-    let landmarks = session.landmarks().iter().filter(|(position, _)| on_path(position));
-    let landmarks: Vec<(Position, Landmark)> = landmarks.copied().collect();
-    let start = landmarks.iter().rfind(|(_, landmark)| *landmark == Landmark::Started);
-    let start = start.map_or(Position::MAX, |(position, _)| *position);
+    let landmarks = session.landmarks();
+    let starts = |(position, landmark): &&(Position, Landmark)| {
+        *landmark == Landmark::Started && on_path(position)
+    };
+    let start = landmarks.iter().rfind(starts).map_or(Position::MAX, |(position, _)| *position);
+    // What waits belongs to no branch: a message that was typed on one is not lost by going to another.
+    let is_queue = |landmark: &Landmark| matches!(landmark, Landmark::Queued | Landmark::Dequeued);
     let matters = |(position, landmark): &&(Position, Landmark)| {
-        *position >= start || matches!(landmark, Landmark::Queued | Landmark::Dequeued)
+        is_queue(landmark) || (*position >= start && on_path(position))
     };
     let mut wanted: Vec<Position> =
         landmarks.iter().filter(matters).map(|(position, _)| *position).collect();
@@ -170,8 +173,9 @@ fn past(session: &Session) -> Result<Past, HarnessError> {
     };
     let mut past: Past = fold(&wanted)?;
     if past.unfinished.is_some() {
-        wanted.retain(|position| *position < start);
         wanted.extend(path.iter().filter(|position| **position >= start));
+        wanted.sort_unstable();
+        wanted.dedup();
         past = fold(&wanted)?;
     }
     if let Some(open) = &past.unfinished
@@ -179,23 +183,7 @@ fn past(session: &Session) -> Result<Past, HarnessError> {
     {
         past.unfinished = None;
     }
-    if !past.queue.is_empty() {
-        let gone = gone_elsewhere(session)?;
-        past.queue.retain(|item| !gone.contains(&item.id));
-    }
     Ok(past)
-}
-
-/// Queued messages that were delivered or taken back, on whatever branch.
-fn gone_elsewhere(session: &Session) -> Result<HashSet<String>, HarnessError> {
-    let mut gone = HashSet::new();
-    each_record(session, Landmark::Dequeued, &mut |record| {
-        if let Record::Dequeued { id } = record {
-            gone.insert(id);
-        }
-        false
-    })?;
-    Ok(gone)
 }
 
 /// Whether the end of a turn stands on another branch: somebody walked back into the middle of it,

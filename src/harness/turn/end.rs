@@ -3,7 +3,7 @@
 use crate::session::Flush;
 use crate::session::journal::{QueueKind, Record, TurnStatus};
 
-use super::{Effect, Machine};
+use super::{Effect, Machine, Stage, fit};
 use crate::harness::{Event, Failure};
 
 /// The status, and what goes with it.
@@ -87,6 +87,9 @@ impl Machine {
         effects.push(Effect::CancelWait);
         effects.push(Effect::CancelTools);
         effects.push(Effect::CancelJob);
+        if let Stage::Folding(folding) = &turn.stage {
+            effects.push(fit::end_of(folding, None, true));
+        }
         if turn.begun {
             effects.push(Effect::EndRun);
             effects.push(Effect::Emit(Event::TurnCompleted {

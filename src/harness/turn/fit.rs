@@ -287,7 +287,7 @@ impl Machine {
     }
 }
 
-fn end_of(folding: &Folding, error: Option<Failure>, aborted: bool) -> Effect {
+pub(super) fn end_of(folding: &Folding, error: Option<Failure>, aborted: bool) -> Effect {
     Effect::EndFold {
         reason: folding.reason,
         tokens_before: folding.size.tokens,

@@ -297,7 +297,7 @@ fn a_full_disk_while_a_turn_folds_ends_the_turn_and_the_fold() {
     let effects = machine.step(Input::AppendFailed { message: "full".into() }, 2);
     assert_eq!(
         script(&effects),
-        "error CANCEL_REQUEST CANCEL_WAIT CANCEL_TOOLS CANCEL_JOB END_RUN turn_completed settled"
+        "error CANCEL_REQUEST CANCEL_WAIT CANCEL_TOOLS CANCEL_JOB fold_end(aborted) END_RUN turn_completed settled"
     );
     assert_eq!(compacted(&mut machine, 1, 20_000), "");
 }

@@ -4,10 +4,8 @@
 //! orders of any two of them can be tested without a provider.
 
 use super::{Effect, Fresh, Machine};
-use crate::harness::queue::Item;
 use crate::harness::{ErrorCode, Event, HarnessError, Phase};
-use crate::session::Body;
-use crate::session::journal::{QueueKind, Record};
+use crate::session::journal::QueueKind;
 
 /// A job under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,20 +63,6 @@ impl Machine {
             Some(item) => self.begin_with_queued(item, fresh),
             None => vec![Effect::Emit(Event::Settled)],
         }
-    }
-
-    /// The records of what waits, to be told again where the leaf has gone.
-    pub(in crate::harness) fn queue_records(&self) -> Vec<Body> {
-        let record = |item: &Item| {
-            let record = Record::Queued {
-                id: item.id.clone(),
-                session: self.session.clone(),
-                kind: item.kind,
-                message: item.message.clone(),
-            };
-            record.body()
-        };
-        self.queue.items().map(record).collect()
     }
 
     /// Somebody stops the job: it is over at once, and what it still reports comes too late.

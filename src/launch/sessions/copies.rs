@@ -45,15 +45,11 @@ pub(super) fn export(
     desk.say(&json!({ "path": path }), &[format!("wrote {path}")])
 }
 
-/// The keys this program knows of: those in the environment and the stored ones.
+/// What no export may tell.
 fn secrets(desk: &Desk<'_>) -> Vec<String> {
     let file = desk.cli.config.clone().unwrap_or_else(|| desk.paths.config_file());
     let config = config::load(&file).map(|loaded| loaded.config).unwrap_or_default();
-    let names = models::key_variables(&config, desk.cli);
-    let mut secrets: Vec<String> =
-        names.iter().filter_map(|name| std::env::var(name).ok()).collect();
-    secrets.extend(config::stored_secrets(&desk.paths.auth_file()));
-    secrets
+    models::secrets(&config, desk.cli, &desk.paths.auth_file())
 }
 
 /// Copies a session file into the sessions of its folder.

@@ -131,8 +131,7 @@ impl Page<'_> {
         data.insert("t".to_owned(), told.title.as_str().into());
         data.insert("b".to_owned(), pieces.into());
         if let Some(node) = node {
-            let words = one_line(&self.redactor.text(&node.preview), TITLE);
-            data.insert("x".to_owned(), words.into());
+            data.insert("x".to_owned(), told.words(TITLE).into());
             data.insert("at".to_owned(), node.time_ms.into());
             let quiet = matches!(node.kind, Kind::ModelChange | Kind::ThinkingLevelChange);
             if quiet {

@@ -1,7 +1,7 @@
 //! The active branch as Markdown for people: words as they are, tools folded away.
 //!
-//! Answers are Markdown already and pass through, but for one thing: outside code no `<` stays, so
-//! that no viewer can be made to run or load what a model or a file said.
+//! Answers are Markdown already and pass through, but for two things: outside code no `<` and no image
+//! stays, so that no viewer can be made to run or load what a model or a file said.
 
 use std::io::Write;
 use std::path::Path;
@@ -210,11 +210,15 @@ impl Partners {
 }
 
 fn escape(text: &str, out: &mut String) {
-    for (number, piece) in text.split('<').enumerate() {
-        if number > 0 {
-            out.push_str("&lt;");
+    let mut last = ' ';
+    for c in text.chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            // An image would be fetched by looking at it; a link is a matter of choice.
+            '[' if last == '!' => out.push_str("\\["),
+            c => out.push(c),
         }
-        out.push_str(piece);
+        last = c;
     }
 }
 
@@ -226,6 +230,13 @@ mod tests {
     fn html_is_disarmed_outside_code_only() {
         let text = "a <b> `Vec<T>` <i>\n```rust\nfn f<T>() {}\n```\n<script>";
         let want = "a &lt;b> `Vec<T>` &lt;i>\n```rust\nfn f<T>() {}\n```\n&lt;script>";
+        assert_eq!(prose(text), want);
+    }
+
+    #[test]
+    fn an_image_becomes_words_and_a_link_stays() {
+        let text = "![a](http://x/?k) [b](http://y) `![c](d)` \\![e][f] !";
+        let want = "!\\[a](http://x/?k) [b](http://y) `![c](d)` \\!\\[e][f] !";
         assert_eq!(prose(text), want);
     }
 

@@ -3,7 +3,7 @@
 //! Markdown and HTML tell the same story, so the story is told once and here.
 
 use crate::message::{AssistantMessage, Display, Message, Part, ToolCall, ToolResultMessage};
-use crate::text::sanitize::sanitize;
+use crate::text::sanitize::{one_line, sanitize};
 
 use crate::session::redact::Redactor;
 use crate::session::{Body, Entry};
@@ -62,6 +62,27 @@ pub(super) struct Told {
     pub(super) pieces: Vec<Piece>,
 }
 
+impl Told {
+    /// The beginning of its words, for a list. From the clean pieces: what the index keeps is cut, and
+    /// half a key would not be known any more.
+    pub(super) fn words(&self, width: usize) -> String {
+        let text = self.pieces.iter().find_map(|piece| match piece {
+            Piece::Text(text) | Piece::Output(text) => Some(one_line(text, width)),
+            _ => None,
+        });
+        let call = || {
+            self.pieces.iter().find_map(|piece| match piece {
+                Piece::Call { name, arguments } => {
+                    Some(one_line(&format!("{name} {arguments}"), width))
+                }
+                Piece::Thinking(text) | Piece::Diff(text) => Some(one_line(text, width)),
+                _ => None,
+            })
+        };
+        text.or_else(call).unwrap_or_default()
+    }
+}
+
 /// What an entry says; `None` for entries that say nothing to people.
 pub(super) fn told(entry: &Entry, redactor: &Redactor) -> Option<Told> {
     let clean = Clean { redactor };
@@ -103,8 +124,9 @@ impl Clean<'_> {
     }
 
     fn short(&self, text: &str) -> String {
-        let line: String = text.chars().take(SHORT).collect();
-        self.text(&line).replace('\n', " ")
+        // Keys before the cut: half a key would not be known any more.
+        let clean = self.text(text);
+        clean.chars().take(SHORT).collect::<String>().replace('\n', " ")
     }
 
     fn message(&self, message: &Message) -> Option<Told> {

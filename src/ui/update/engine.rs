@@ -198,12 +198,13 @@ fn turn(state: &mut State, event: &Event) -> bool {
         Event::MessageStart { .. } | Event::MessageEnd { .. } => return false,
         Event::RetryScheduled { attempt, max_attempts, delay_ms, .. } => {
             let delay = i64::try_from(*delay_ms).unwrap_or(i64::MAX);
-            work.phase = Phase::Retry;
+            work.retries();
             work.waiting = None;
             work.retry = Some((*attempt, *max_attempts, now.saturating_add(delay)));
         }
         Event::RetryAttemptStart { .. } | Event::RetryFinished => {
-            (work.phase, work.retry, work.since) = (Phase::Turn, None, now);
+            work.tries_again();
+            (work.retry, work.since) = (None, now);
         }
         Event::CompactionStart { .. } => work.summarises(Phase::Compaction, now),
         Event::BranchSummaryStart { .. } => work.summarises(Phase::BranchSummary, now),

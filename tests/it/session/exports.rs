@@ -177,6 +177,33 @@ fn keys_never_travel() {
 }
 
 #[test]
+fn no_half_of_a_key_stays_where_a_text_is_cut() {
+    let key = "my-own-secret-that-is-a-rather-long-one-and-must-not-be-cut-in-two";
+    let redactor = Redactor::new([key.to_owned()]);
+    for before in (60..200).step_by(10) {
+        let said = format!("{}{key} and more", "word ".repeat(before / 5));
+        let mut session = Session::create(place(Arc::new(MemoryFs::new())), Path::new("/work"));
+        let mut called = calls(&["c"]);
+        let mut told = result("c");
+        if let Body::Message { message: Message::Assistant(answer), .. } = &mut called
+            && let Some(Part::ToolCall(call)) = answer.content.last_mut()
+        {
+            call.arguments = serde_json::json!({"command": said});
+            call.name.clone_from(&said);
+        }
+        if let Body::Message { message: Message::ToolResult(result), .. } = &mut told {
+            result.tool_name.clone_from(&said);
+        }
+        session.append(vec![user(&said), called, told], Flush::Sync).unwrap();
+        session.set_name(&said).unwrap();
+        for what in [Export::Markdown, Export::Html] {
+            let text = exported(&session.snapshot(), what, &redactor);
+            assert!(!text.contains("my-own-s"), "{what:?} at {before}: {text}");
+        }
+    }
+}
+
+#[test]
 fn an_export_takes_no_name_that_is_taken_and_a_failed_one_leaves_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let files: Arc<dyn FileSystem> = Arc::new(Disk);

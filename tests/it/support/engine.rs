@@ -44,8 +44,14 @@ pub(crate) enum Step {
     Hang(&'static str),
     /// Streams this much and ends without saying how.
     Stop(&'static str),
+    /// Says this once the player is told to go on.
+    Slow(&'static str),
     /// Panics in mid-stream.
     Panic,
+    /// Panics before there is a stream.
+    Crash,
+    /// Ends at the output limit without having said anything.
+    Nothing,
 }
 
 /// Plays its steps, then says "done". Every request is checked and kept.
@@ -53,6 +59,7 @@ pub(crate) enum Step {
 pub(crate) struct Player {
     pub(crate) steps: Mutex<VecDeque<Step>>,
     pub(crate) requests: Mutex<Vec<Request>>,
+    pub(crate) go_on: Arc<Notify>,
 }
 
 impl Player {
@@ -69,11 +76,12 @@ impl Player {
             events
         };
         match step {
-            Step::Say(text) => said(text, StopReason::Stop, 0),
+            Step::Say(text) | Step::Slow(text) => said(text, StopReason::Stop, 0),
             Step::Cut(text) => said(text, StopReason::Length, 0),
             Step::Count(text, total) => said(text, StopReason::Stop, total),
             Step::Hang(text) | Step::Stop(text) => started(text),
-            Step::Panic => Vec::new(),
+            Step::Panic | Step::Crash => Vec::new(),
+            Step::Nothing => vec![end(Vec::new(), StopReason::Length, 0)],
             Step::Fail(error) => vec![StreamEvent::Failed(error)],
             Step::CountCall(argument, total) => {
                 let call = ("look", json!({"path": argument}));
@@ -118,6 +126,13 @@ impl Provider for Player {
         view::check(&request.messages).expect("every request is well formed");
         self.requests.lock().unwrap().push(request);
         let step = self.steps.lock().unwrap().pop_front().unwrap_or(Step::Say("done"));
+        assert!(!matches!(step, Step::Crash), "boom");
+        if matches!(step, Step::Slow(_)) {
+            let go_on = Arc::clone(&self.go_on);
+            let waits = futures_util::stream::once(async move { go_on.notified().await });
+            let events = futures_util::stream::iter(Self::events(step));
+            return waits.filter_map(|()| async { None }).chain(events).boxed();
+        }
         let hangs = matches!(step, Step::Hang(_));
         if matches!(step, Step::Panic) {
             return futures_util::stream::poll_fn(|_| panic!("boom")).boxed();
@@ -207,6 +222,7 @@ pub(crate) struct Bench {
     /// Tokens of every model; `small` has a tenth.
     pub(crate) window: u64,
     pub(crate) compaction: Compaction,
+    pub(crate) retry: RetryPolicy,
 }
 
 impl Bench {
@@ -229,6 +245,7 @@ impl Bench {
             state: tempfile::tempdir().unwrap(),
             window: 100_000,
             compaction: Compaction::default(),
+            retry: RetryPolicy::default(),
         }
     }
 
@@ -277,8 +294,9 @@ impl Bench {
             clock: Arc::clone(&self.clock),
             state_dir: self.state.path().to_owned(),
             hidden_env: Arc::new(|| Arc::from([])),
+            secrets: Arc::new(|| vec!["a-stored-key-of-the-person".to_owned()]),
             timeouts: Timeouts::default(),
-            retry: RetryPolicy::default(),
+            retry: self.retry,
             compaction: Arc::new(move |_| compaction),
             max_turns: self.max_turns,
             steering: QueueMode::OneAtATime,
