@@ -223,6 +223,12 @@ pub enum Event {
         /// What is summarised ends here.
         from: EntryId,
     },
+    /// A summary takes several requests, each taking up the one before: this one begins.
+    SummaryProgress {
+        /// From 1.
+        part: u32,
+        parts: u32,
+    },
     BranchSummaryEnd {
         error: Option<Failure>,
         aborted: bool,

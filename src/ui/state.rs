@@ -92,10 +92,8 @@ pub struct Work {
     pub turn: Option<TurnId>,
     pub step: u32,
     pub max: u32,
-    /// The summary under way belongs to a turn, which goes on behind it.
-    pub summary_in_turn: bool,
-    /// The summary that goes on behind a retry; without one it is the turn.
-    pub retried: Option<Phase>,
+    /// The summary under way.
+    pub summary: Option<SummaryUnderWay>,
     /// When this wait, tool batch or answer began, Unix milliseconds.
     pub since: i64,
     /// When the answer last grew, Unix milliseconds.
@@ -109,31 +107,34 @@ pub struct Work {
     pub failed: bool,
 }
 
-impl Work {
-    /// What was under way waits for another attempt.
-    pub(crate) fn retries(&mut self) {
-        if self.phase != Phase::Retry {
-            let is_summary = matches!(self.phase, Phase::Compaction | Phase::BranchSummary);
-            self.retried = is_summary.then_some(self.phase);
-        }
-        self.phase = Phase::Retry;
-    }
+/// A summary that is being written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SummaryUnderWay {
+    pub phase: Phase,
+    /// It belongs to a turn, which goes on behind it.
+    pub in_turn: bool,
+    /// This part of how many, where it takes several.
+    pub part: Option<(u32, u32)>,
+}
 
-    /// The next attempt runs.
+impl Work {
+    /// The next attempt runs, of the summary under way or else of the turn.
     pub(crate) fn tries_again(&mut self) {
-        self.phase = self.retried.unwrap_or(Phase::Turn);
+        self.phase = self.summary.map_or(Phase::Turn, |summary| summary.phase);
     }
 
     /// A summary is being written, in the middle of a turn or by itself.
     pub(crate) fn summarises(&mut self, phase: Phase, now: i64) {
-        self.summary_in_turn = matches!(self.phase, Phase::Turn | Phase::Retry);
+        let in_turn = matches!(self.phase, Phase::Turn | Phase::Retry);
+        self.summary = Some(SummaryUnderWay { phase, in_turn, part: None });
         (self.phase, self.since) = (phase, now);
     }
 
     /// It is over: a turn goes on.
     pub(crate) fn summarised(&mut self, now: i64) {
-        self.phase = if self.summary_in_turn { Phase::Turn } else { Phase::Idle };
-        (self.summary_in_turn, self.since) = (false, now);
+        let in_turn = self.summary.take().is_some_and(|summary| summary.in_turn);
+        self.phase = if in_turn { Phase::Turn } else { Phase::Idle };
+        (self.retry, self.since) = (None, now);
     }
 }
 

@@ -64,11 +64,11 @@ fn left(state: &State) -> (String, bool) {
         let spinner = if state.busy() { format!("{} ", spinner(state)) } else { String::new() };
         return (format!("{spinner}{}", toast.text), true);
     }
-    let alone = matches!(work.phase, Phase::Compaction | Phase::BranchSummary);
+    let alone = work.summary.is_some_and(|summary| !summary.in_turn);
     let step = match (work.step, work.max) {
         (0, _) => String::new(),
         // A summary of its own: the step is that of the turn before.
-        _ if alone && !work.summary_in_turn => String::new(),
+        _ if alone => String::new(),
         (step, 0) => format!(" · step {step}"),
         (step, max) => format!(" · step {step}/{max}"),
     };
@@ -84,6 +84,8 @@ fn left(state: &State) -> (String, bool) {
         let failed = if work.failed { "failed: /retry asks again" } else { "" };
         return (failed.into(), work.failed);
     }
+    let part = work.summary.and_then(|summary| summary.part);
+    let part = part.map(|(part, parts)| format!(" · part {part} of {parts}")).unwrap_or_default();
     let spinner = spinner(state);
     let doing = match (&work.retry, &work.waiting, work.phase) {
         (Some((attempt, attempts, at)), _, _) => {
@@ -91,8 +93,8 @@ fn left(state: &State) -> (String, bool) {
             format!("retry {attempt}/{attempts} in {seconds}s")
         }
         (_, Some((_, model)), _) => format!("waiting for {} {since}", short_model(model)),
-        (_, _, Phase::Compaction) => format!("compacting {since}"),
-        (_, _, Phase::BranchSummary) => format!("summarising {since}"),
+        (_, _, Phase::Compaction) => format!("compacting {since}{part}"),
+        (_, _, Phase::BranchSummary) => format!("summarising {since}{part}"),
         _ => match state.tools.running() {
             0 if work.heard > 0 && state.now.saturating_sub(work.heard) >= SILENCE_MS => {
                 format!("nothing heard for {}", elapsed(state.now.saturating_sub(work.heard)))

@@ -32,7 +32,7 @@ const HALVINGS: u32 = 3;
 const PREVIOUS_SHARE: u64 = 2;
 const MAX_PREVIOUS: u64 = 8_000;
 
-/// Tells readers of a retry.
+/// Tells readers of a part or a retry.
 pub(in crate::harness) type Tell = Arc<dyn Fn(Event) -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// Who is asked, and how.
@@ -149,7 +149,11 @@ impl Asker {
             _ => chunks(&task.blocks, free - for_previous),
         };
         let mut previous = task.previous.clone();
-        for piece in pieces {
+        let parts = u32::try_from(pieces.len()).unwrap_or(u32::MAX);
+        for (part, piece) in (1..).zip(pieces) {
+            if parts > 1 {
+                (self.tell)(Event::SummaryProgress { part, parts }).await;
+            }
             let before = previous.as_deref().map(|text| shorten(text, usize::MAX, for_previous));
             let text = prompt::request(task.kind, &piece, before.as_deref(), &task.focus);
             let answer = self.ask(text, cancel).await?;

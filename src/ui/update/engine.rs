@@ -198,7 +198,7 @@ fn turn(state: &mut State, event: &Event) -> bool {
         Event::MessageStart { .. } | Event::MessageEnd { .. } => return false,
         Event::RetryScheduled { attempt, max_attempts, delay_ms, .. } => {
             let delay = i64::try_from(*delay_ms).unwrap_or(i64::MAX);
-            work.retries();
+            work.phase = Phase::Retry;
             work.waiting = None;
             work.retry = Some((*attempt, *max_attempts, now.saturating_add(delay)));
         }
@@ -208,6 +208,11 @@ fn turn(state: &mut State, event: &Event) -> bool {
         }
         Event::CompactionStart { .. } => work.summarises(Phase::Compaction, now),
         Event::BranchSummaryStart { .. } => work.summarises(Phase::BranchSummary, now),
+        Event::SummaryProgress { part, parts } => {
+            if let Some(summary) = &mut work.summary {
+                summary.part = Some((*part, *parts));
+            }
+        }
         Event::CompactionEnd { .. } | Event::BranchSummaryEnd { .. } => work.summarised(now),
         Event::Abort { cleared } => submit::bring_back(state, cleared),
         _ => return false,

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use harness_tui::harness::{
-    Command, CompactionDraft, ErrorCode, Event, ForkPoint, HarnessError, Reply, Snapshot, Summary,
-    Which,
+    Command, CompactionDraft, CompactionReason, ErrorCode, Event, Failure, ForkPoint, HarnessError,
+    Reply, Snapshot, Summary, Which,
 };
 use harness_tui::message::Message;
 use harness_tui::message::{EntryId, Usage};
@@ -153,6 +153,36 @@ fn a_refusal_leaves_the_tree_as_it_was() {
     assert!(ui.screen().contains("going there: the summary was stopped"));
     assert!(selected(&mut ui).contains("done: a trait"));
     assert_eq!(ui.state.surface.focus, Focus::Tree);
+}
+
+#[test]
+fn a_long_summary_tells_its_part_and_goes_on_behind_a_retry_without_the_step_of_the_turn_before() {
+    let mut ui = opened(&forked());
+    ui.event(Event::TurnStart { step: 7, max: 200 });
+    ui.event(Event::CompactionStart { reason: CompactionReason::Manual }).wait(2_000);
+    ui.event(Event::SummaryProgress { part: 3, parts: 9 });
+    let status = |ui: &mut Ui| ui.screen().lines().last().unwrap_or_default().to_owned();
+    assert!(status(&mut ui).contains("compacting 2s · part 3 of 9 "), "{}", status(&mut ui));
+    assert!(!status(&mut ui).contains("step"));
+    let error = Failure {
+        kind: "transient",
+        message: "down".into(),
+        retryable: true,
+        advice: String::new(),
+    };
+    ui.event(Event::RetryScheduled { attempt: 1, max_attempts: 3, delay_ms: 4_000, error });
+    assert!(status(&mut ui).contains("retry 1/3 in 4s"));
+    ui.event(Event::RetryAttemptStart { attempt: 1 }).event(Event::RetryFinished);
+    assert!(status(&mut ui).contains("compacting 0s · part 3 of 9 "));
+    ui.event(Event::CompactionEnd {
+        reason: CompactionReason::Manual,
+        entry: None,
+        tokens_before: 9,
+        tokens_after: 9,
+        error: None,
+        aborted: true,
+    });
+    assert!(!ui.state.busy());
 }
 
 #[test]
