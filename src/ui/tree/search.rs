@@ -220,6 +220,18 @@ struct Words {
     text: String,
     /// Where each line ends.
     ends: Vec<usize>,
+    /// Which letters and digits each line holds, by [`letter`]: the first letter of a query is in
+    /// most lines, and looking for it in each would cost more than all that follows.
+    letters: Vec<u64>,
+}
+
+/// The bit of a lower-case letter or a digit; none for any other byte.
+fn letter(byte: u8) -> u64 {
+    match byte {
+        b'a'..=b'z' => 1 << (byte - b'a'),
+        b'0'..=b'9' => 1 << (26 + byte - b'0'),
+        _ => 0,
+    }
 }
 
 impl Words {
@@ -228,20 +240,27 @@ impl Words {
         for position in from..index.len() {
             let node = Position::try_from(position).ok().and_then(|at| index.node(at));
             let Some(node) = node else { break };
-            self.text.push_str(role_words(node));
-            self.text.push(' ');
-            if node.preview.is_ascii() {
-                let start = self.text.len();
-                self.text.push_str(&node.preview);
-                if let Some(fresh) = self.text.get_mut(start..) {
-                    fresh.make_ascii_lowercase();
-                }
-            } else {
-                self.text.push_str(&node.preview.to_lowercase());
-            }
-            self.text.push('\n');
-            self.ends.push(self.text.len());
+            self.push(role_words(node), &node.preview);
         }
+    }
+
+    fn push(&mut self, role: &str, preview: &str) {
+        let start = self.text.len();
+        self.text.push_str(role);
+        self.text.push(' ');
+        if preview.is_ascii() {
+            let start = self.text.len();
+            self.text.push_str(preview);
+            if let Some(fresh) = self.text.get_mut(start..) {
+                fresh.make_ascii_lowercase();
+            }
+        } else {
+            self.text.push_str(&preview.to_lowercase());
+        }
+        let line = self.text.as_bytes().get(start..).unwrap_or_default();
+        self.letters.push(line.iter().fold(0, |all, byte| all | letter(*byte)));
+        self.text.push('\n');
+        self.ends.push(self.text.len());
     }
 
     /// Adds lines that belong behind these.
@@ -253,6 +272,7 @@ impl Words {
         let end = self.text.len();
         self.text.push_str(&more.text);
         self.ends.extend(more.ends.iter().map(|own| end + own));
+        self.letters.extend(more.letters);
     }
 
     fn of(&self, position: Position) -> &str {
@@ -266,6 +286,13 @@ impl Words {
     /// at the lines it hits.
     fn find(&self, tokens: &[String], from: usize, matches: &mut [bool]) {
         let Some((first, rest)) = tokens.split_first() else { return };
+        if let ([byte], []) = (first.as_bytes(), rest)
+            && letter(*byte) != 0
+        {
+            let lines = matches.iter_mut().zip(&self.letters).skip(from);
+            lines.for_each(|(found, letters)| *found = letters & letter(*byte) != 0);
+            return;
+        }
         // Built once: building one costs more than looking through a line.
         let rest: Vec<_> = rest.iter().map(memmem::Finder::new).collect();
         let start = from.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
@@ -302,5 +329,30 @@ fn role_words(node: &Node) -> &'static str {
         (Kind::Label, _) => "label",
         (Kind::SessionInfo, _) => "name",
         _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_single_letter_is_found_where_a_look_at_the_line_finds_it() {
+        let lines = [("you user", "Grüße, 7 MAL"), ("tool", "ls -l"), ("", ""), ("bash", "ÄZ 09")];
+        let (mut words, mut behind) = (Words::default(), Words::default());
+        for (at, (role, preview)) in lines.into_iter().enumerate() {
+            let words = if at < 2 { &mut words } else { &mut behind };
+            words.push(role, preview);
+        }
+        words.add(behind);
+        for token in ('a'..='z').chain('0'..='9').chain(['ü', '-', 'ä']) {
+            let tokens = [token.to_string()];
+            for from in [0, 2] {
+                let mut matches = [false; 4];
+                words.find(&tokens, from, &mut matches);
+                let held = |at: usize| at >= from && words.of(at as Position).contains(token);
+                assert_eq!(matches, [0, 1, 2, 3].map(held), "{token} from {from}");
+            }
+        }
     }
 }
