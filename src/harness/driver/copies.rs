@@ -3,6 +3,7 @@
 //! What it reads never changes under it, so a turn may run meanwhile, and a large session holds
 //! nobody up. The task answers the one who asked.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -71,7 +72,10 @@ impl Driver {
 /// Works where blocking harms nobody, and answers. Whoever asked may have gone; the file is there.
 fn in_a_task(answer: Answer, work: impl FnOnce() -> Result<Reply, HarnessError> + Send + 'static) {
     tokio::task::spawn_blocking(move || {
-        let _ = answer.send(work());
+        let early = "bug: the copy ended early and nothing of it is kept; try again";
+        let ended = catch_unwind(AssertUnwindSafe(work))
+            .unwrap_or_else(|_panic| Err(HarnessError::new(ErrorCode::Unknown, early)));
+        let _ = answer.send(ended);
     });
 }
 

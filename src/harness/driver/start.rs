@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::message::{AssistantMessage, StopReason, ThinkingLevel, TurnId};
 use crate::session::journal::{Landmark, Record};
-use crate::session::{Flush, Position, Session, Tail, TreeView};
+use crate::session::{Body, Flush, Position, Role, Session, Tail, TreeView};
 use crate::tools::FileTracker;
 
 use super::inbox::Inside;
@@ -89,7 +89,8 @@ fn begin(
     let settings = setup.session.settings().map_err(|error| session_error(&error))?;
     let model = choose_model(&setup, settings.model.as_ref(), &mut notices)?;
     let thinking = setup.thinking.or(settings.thinking_level).unwrap_or(ThinkingLevel::Off);
-    let past = past(&setup.session)?;
+    let mut past = past(&setup.session)?;
+    end_delivery(&mut setup.session, &mut past)?;
     let specs = setup.tools.iter().map(|tool| tool.spec()).collect();
     let (inbox, reports) = mpsc::channel(INBOX);
     let limits = Limits { max_turns: setup.max_turns, retry: setup.retry };
@@ -184,6 +185,30 @@ fn past(session: &Session) -> Result<Past, HarnessError> {
         past.unfinished = None;
     }
     Ok(past)
+}
+
+/// A crash may cut off the record of a delivery, which stands behind the message in the same write.
+/// Then the message is the last thing in the file, and it must not be delivered again.
+fn end_delivery(session: &mut Session, past: &mut Past) -> Result<(), HarnessError> {
+    let index = session.index();
+    let last = index.len().checked_sub(1).and_then(|at| Position::try_from(at).ok());
+    let is_asked = |at: &Position| index.node(*at).is_some_and(|it| it.role == Some(Role::User));
+    let Some(last) = last.filter(is_asked).filter(|_| !past.queue.is_empty()) else {
+        return Ok(());
+    };
+    let entries = session.reader().entries(&[last]).map_err(|error| session_error(&error))?;
+    let Some(Body::Message { message, .. }) = entries.first().map(|entry| &entry.body) else {
+        return Ok(());
+    };
+    let Some(at) = past.queue.iter().position(|item| item.message == *message) else {
+        return Ok(());
+    };
+    let id = past.queue.remove(at).id;
+    if session.holder().is_none() {
+        // On a full disk the message stays the last thing, and the next opening looks again.
+        let _ = session.append(vec![Record::Dequeued { id }.body()], Flush::Sync);
+    }
+    Ok(())
 }
 
 /// Whether the end of a turn stands on another branch: somebody walked back into the middle of it,

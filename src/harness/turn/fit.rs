@@ -188,17 +188,23 @@ impl Machine {
         true
     }
 
-    /// An answer of nothing at the very end of the window is an overflow that says nothing.
+    /// An answer of nothing at the very end of the window is an overflow that says nothing; where the
+    /// window is not known, any such answer is.
     pub(super) fn silent_overflow(&self, message: &AssistantMessage) -> Option<ProviderError> {
-        let window = self.turn.as_ref()?.size.window;
+        let Size { window, guessed, .. } = self.turn.as_ref()?.size;
         let usage = &message.usage;
         let sent = usage.input + usage.cache_read + usage.cache_write;
-        let is_full = window > 0 && sent.saturating_mul(100) >= window.saturating_mul(FULL_PERCENT);
+        let is_unknown = window == 0 || guessed;
+        let is_full = is_unknown || sent.saturating_mul(100) >= window.saturating_mul(FULL_PERCENT);
         let says_nothing = message.content.is_empty() && usage.output == 0;
         (message.stop_reason == StopReason::Length && says_nothing && is_full).then(|| {
             ProviderError {
                 kind: ErrorKind::Overflow,
-                message: format!("the request filled the window ({sent} of {window} tokens) and left no room for an answer"),
+                message: if is_unknown {
+                    "the answer was cut off before its first word: the request seems to fill the window".to_owned()
+                } else {
+                    format!("the request filled the window ({sent} of {window} tokens) and left no room for an answer")
+                },
                 status: None,
                 retry_after: None,
             }

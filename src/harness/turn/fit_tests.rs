@@ -207,6 +207,22 @@ fn an_empty_answer_at_the_end_of_the_window_is_an_overflow() {
 }
 
 #[test]
+fn where_nobody_knows_the_window_an_answer_of_nothing_is_an_overflow_too() {
+    let unknown = Size { window: 0, limit: None, ..size(50_000, 0) };
+    let guessed = Size { guessed: true, ..size(50_000, 0) };
+    for (size, want) in [(unknown, true), (guessed, true), (self::size(50_000, 0), false)] {
+        let mut machine = begun();
+        measured(&mut machine, 1, size);
+        let mut message = answer(&[], StopReason::Length);
+        message.content.clear();
+        message.usage.input = 40_000;
+        message.usage.output = 0;
+        let effects = machine.step(Input::Finished { request: 1, message }, 3);
+        assert_eq!(script(&effects) == "compaction_start FOLD1", want, "{}", script(&effects));
+    }
+}
+
+#[test]
 fn with_preview_a_person_is_told_and_what_does_not_fit_waits() {
     let mut machine = begun();
     let wish = |tokens| Size { preview: true, ..size(tokens, 50_000) };

@@ -5,6 +5,7 @@
 //! twice.
 
 use std::io::ErrorKind as Io;
+use std::path::Path;
 use std::sync::Arc;
 
 use harness_tui::harness::{
@@ -216,16 +217,49 @@ async fn whichever_write_of_a_move_is_the_last_a_waiting_message_is_there_once()
         let (file, one) = (path(&engine).await, id_of(&engine, "one").await);
         disk.arm(true);
         let moved = engine.send(go(&one, Summary::None)).await;
-        // As if killed: what is on the disk now is what the next opening finds.
-        let bytes = memory.read(&file).unwrap();
-        let place = "/sessions/killed.jsonl";
-        let mut copy = memory.create_new(place.as_ref()).unwrap();
-        copy.append(&bytes).unwrap();
-        drop(copy);
-        bench.files = Arc::new(memory);
-        let again = bench.reopened(place.as_ref());
+        let again = killed(&mut bench, memory, &file);
         let queue = again.handle.snapshot().await.unwrap().queue;
         assert_eq!(queue.len(), 1, "write {nth}, moved: {moved:?}");
+        if disk.operations() < nth {
+            break;
+        }
+    }
+}
+
+/// What the next opening finds of a session whose program was killed.
+fn killed(bench: &mut Bench, memory: MemoryFs, file: &Path) -> Engine {
+    let place = Path::new("/sessions/killed.jsonl");
+    memory.put(place, memory.read(file).unwrap());
+    bench.files = Arc::new(memory);
+    bench.reopened(place)
+}
+
+#[tokio::test]
+async fn whichever_write_of_a_prompt_is_the_last_what_waited_before_it_is_there_once() {
+    for nth in 1.. {
+        let memory = MemoryFs::new();
+        let disk = FaultyFs::new(Arc::new(memory.clone()), Fault::Stop { nth });
+        disk.arm(false);
+        let mut bench = Bench::new(vec![Step::Say("one"), Step::Say("two")]);
+        bench.files = Arc::new(disk.clone());
+        let mut engine = talked(&bench).await;
+        // Long, so that a write that is cut in half ends behind the message and before its record.
+        let later = format!("later {}", "x".repeat(400));
+        engine.send(Command::NextTurn { text: later.clone() }).await.unwrap();
+        let file = path(&engine).await;
+        disk.arm(true);
+        let _ = engine.prompt("go").await;
+        engine.settled().await;
+        let mut again = killed(&mut bench, memory.clone(), &file);
+        again.turn("on").await;
+        let here = path(&again).await;
+        again.handle.close().await;
+        let mut again = bench.reopened(&here);
+        again.turn("and on").await;
+        let told = again.told().await;
+        let times = told.iter().filter(|it| **it == format!("user {later}")).count();
+        assert_eq!(times, 1, "operation {nth}: {told:?}");
+        assert!(again.handle.snapshot().await.unwrap().queue.is_empty());
         if disk.operations() < nth {
             break;
         }
