@@ -306,24 +306,3 @@ impl State {
         self.look.motion && self.busy() && self.approvals.open() == 0
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use pretty_assertions::assert_eq;
-
-    use super::*;
-
-    #[test]
-    fn behind_a_retry_goes_on_what_was_under_way() {
-        let mut work = Work { phase: Phase::Turn, ..Work::default() };
-        work.summarises(Phase::Compaction, 1);
-        work.retries();
-        work.retries();
-        work.tries_again();
-        assert_eq!(work.phase, Phase::Compaction);
-        work.summarised(2);
-        work.retries();
-        work.tries_again();
-        assert_eq!(work.phase, Phase::Turn);
-    }
-}
