@@ -1,6 +1,7 @@
 //! Walking the tree with a real engine: where the leaf goes, what is told, what survives.
 
 mod adverse;
+mod faults;
 mod odd;
 
 use std::path::PathBuf;
