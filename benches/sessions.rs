@@ -25,10 +25,10 @@ fn main() {
 fn shelf() -> tempfile::TempDir {
     let root = tempfile::tempdir().expect("a folder for the bench");
     for n in 0..SESSIONS {
-        let folder = root.path().join(format!("--work-{}--", n % 50));
+        let folder = root.path().join(format!("--proj-{}--", n % 50));
         std::fs::create_dir_all(&folder).expect("a folder");
         let mut text = format!(
-            "{{\"type\":\"session\",\"version\":3,\"id\":\"s{n}\",\"timestamp\":\"2026-01-01T00:00:00Z\",\"cwd\":\"/work/{}\"}}\n",
+            "{{\"type\":\"session\",\"version\":3,\"id\":\"s{n}\",\"timestamp\":\"2026-01-01T00:00:00Z\",\"cwd\":\"/proj/{}\"}}\n",
             n % 50
         );
         for m in 0..MESSAGES {
@@ -49,7 +49,7 @@ fn rows() -> Vec<Listed> {
         .map(|n| Listed {
             path: format!("/sessions/{n}.jsonl").into(),
             id: format!("0192-{n}").as_str().into(),
-            cwd: format!("/work/{}", n % 50),
+            cwd: format!("/proj/{}", n % 50),
             name: (n % 3 == 0).then(|| format!("name {n}")),
             parent_session: None,
             created_ms: 0,
@@ -84,7 +84,7 @@ fn first_rows_of_a_scan(bencher: Bencher<'_, '_>) {
 #[divan::bench(max_time = 3)]
 fn most_recent_of_a_folder(bencher: Bencher<'_, '_>) {
     let root = shelf();
-    bencher.bench_local(|| most_recent(&Disk, root.path(), Path::new("/work/7")));
+    bencher.bench_local(|| most_recent(&Disk, root.path(), Path::new("/proj/7")));
 }
 
 #[divan::bench(max_time = 3)]

@@ -40,7 +40,7 @@ pub use start::{spawn, spawn_after};
 /// Reports of tasks that may wait before the tasks have to.
 const INBOX: usize = 256;
 
-/// One engine. Lives in its task; everybody else has a [`Handle`].
+/// One engine. Lives in its task; everybody else has a [`crate::harness::Handle`].
 struct Driver {
     setup: Setup,
     machine: Machine,

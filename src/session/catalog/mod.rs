@@ -48,7 +48,7 @@ pub struct Listed {
 }
 
 /// The sessions under `root`, newest activity first; with `cwd` only those of that folder. Reads
-/// every file whole; [`scan`] tells the same bit by bit.
+/// every file whole; [`scan()`] tells the same bit by bit.
 pub fn list(files: &dyn FileSystem, root: &Path, cwd: Option<&Path>) -> Vec<Listed> {
     let cwd = cwd.map(|cwd| spellings(files, cwd));
     let mut listed = Vec::new();

@@ -9,9 +9,9 @@ use std::marker::PhantomData;
 
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 
-use super::scan::RAW;
-use super::words_of;
+use super::one_line;
 
 /// A value of the wanted type, or nothing when it is of another type.
 pub(super) struct Lenient<T>(pub(super) Option<T>);
@@ -104,55 +104,30 @@ pub(super) struct Words(pub(super) Option<String>);
 
 impl<'de> Deserialize<'de> for Words {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = deserializer.deserialize_newtype_struct(RAW, Raw)?;
-        let text = raw.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\""));
-        Ok(Self(text.map(words_of)))
+        let raw = <&RawValue>::deserialize(deserializer)?.get();
+        let text = raw.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        Ok(Self(text.map(|text| one_line(Unescaped(text)))))
     }
 }
 
-/// Takes the bytes of a value.
-struct Raw;
-
-impl<'de> Visitor<'de> for Raw {
-    type Value = &'de [u8];
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the bytes of a value")
-    }
-    fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
-        Ok(bytes)
-    }
-}
-
-/// The characters that the inside of a JSON string stands for. Half a pair is a replacement mark,
-/// and so is a byte that is no UTF-8.
-pub(super) struct Unescaped<'a>(pub(super) &'a [u8]);
+/// The characters that the inside of a JSON string stands for. Half a pair is a replacement mark.
+pub(super) struct Unescaped<'a>(pub(super) &'a str);
 
 impl Unescaped<'_> {
-    fn take(&mut self, len: usize) -> Option<&[u8]> {
+    fn take(&mut self, len: usize) -> Option<&str> {
         let (taken, rest) = self.0.split_at_checked(len)?;
         self.0 = rest;
         Some(taken)
     }
 
-    /// A character of several bytes.
-    fn wide(&mut self) -> char {
-        let four = self.0.get(..4).unwrap_or(self.0);
-        let chunk = four.utf8_chunks().next();
-        let found = chunk.as_ref().and_then(|chunk| chunk.valid().chars().next());
-        let bad = chunk.map_or(1, |chunk| chunk.invalid().len().max(1));
-        self.take(found.map_or(bad, char::len_utf8));
-        found.unwrap_or(char::REPLACEMENT_CHARACTER)
-    }
-
     /// Four hex digits.
     fn unit(&mut self) -> Option<u32> {
-        u32::from_str_radix(std::str::from_utf8(self.take(4)?).ok()?, 16).ok()
+        u32::from_str_radix(self.take(4)?, 16).ok()
     }
 
     fn pair(&mut self, high: u32) -> Option<char> {
         let before = self.0;
-        if (0xD800..0xDC00).contains(&high) && self.take(2) == Some(b"\\u") {
+        if (0xD800..0xDC00).contains(&high) && self.take(2) == Some("\\u") {
             let low = self.unit().filter(|low| (0xDC00..0xE000).contains(low));
             if let Some(low) = low {
                 return char::from_u32(0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00));
@@ -167,17 +142,14 @@ impl Iterator for Unescaped<'_> {
     type Item = char;
 
     fn next(&mut self) -> Option<char> {
-        let first = *self.0.first()?;
-        if !first.is_ascii() {
-            return Some(self.wide());
+        let first = self.0.chars().next()?;
+        self.take(first.len_utf8())?;
+        if first != '\\' {
+            return Some(first);
         }
-        self.take(1)?;
-        if first != b'\\' {
-            return Some(char::from(first));
-        }
-        let escaped = *self.0.first()?;
-        self.take(1)?;
-        Some(match char::from(escaped) {
+        let escaped = self.0.chars().next()?;
+        self.take(escaped.len_utf8())?;
+        Some(match escaped {
             'b' => '\u{8}',
             'f' => '\u{c}',
             'n' => '\n',
@@ -198,9 +170,7 @@ pub(super) struct Scalar<'de>(pub(super) &'de str);
 
 impl<'de> Deserialize<'de> for Scalar<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = deserializer.deserialize_newtype_struct(RAW, Raw)?;
-        // What is no UTF-8 is no number either.
-        Ok(Self(std::str::from_utf8(raw).unwrap_or_default()))
+        Ok(Self(<&RawValue>::deserialize(deserializer)?.get()))
     }
 }
 

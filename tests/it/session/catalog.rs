@@ -262,7 +262,7 @@ fn a_name_is_nearer_than_a_first_prompt() {
     let row = |name: Option<&str>, first: &str| Listed {
         path: "/x.jsonl".into(),
         id: "0192".into(),
-        cwd: "/work/app".into(),
+        cwd: "/proj/app".into(),
         name: name.map(str::to_owned),
         parent_session: None,
         created_ms: 0,

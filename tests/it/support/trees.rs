@@ -115,7 +115,7 @@ impl Lines {
     /// The session as it opens.
     pub(crate) fn session(&self) -> Session {
         let files = MemoryFs::new();
-        let path = Path::new("/sessions/work/one.jsonl");
+        let path = Path::new("/sessions/proj/one.jsonl");
         files.put(path, self.text.as_bytes());
         let place = Place {
             files: Arc::new(files),
