@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use harness_tui::config::Paths;
+use harness_tui::harness::Shelf;
 use harness_tui::ports::{Disk, SystemClock};
 use harness_tui::session::{Durability, Place, SessionError, SessionView};
 use harness_tui::text::sanitize::sanitize;
@@ -32,14 +33,12 @@ pub(super) fn run(cli: &Cli, sessions: &Sessions) -> Result<u8, Stop> {
     let desk = Desk::new(cli, sessions.json)?;
     match &sessions.command {
         SessionsCommand::List { all, trash, search } => {
-            shelf::print_list(cli, (*all, *trash), search.as_deref(), sessions.json)
+            shelf::print_list(&desk, (*all, *trash), search.as_deref())
         }
-        SessionsCommand::Rename { session, name } => shelf::rename(cli, session, name),
-        SessionsCommand::Rm { sessions: ids } => shelf::remove(cli, ids, sessions.json),
-        SessionsCommand::Restore { session } => shelf::restore(cli, session, sessions.json),
-        SessionsCommand::Purge { older_than, yes } => {
-            shelf::purge(cli, *older_than, *yes, sessions.json)
-        }
+        SessionsCommand::Rename { session, name } => shelf::rename(&desk, session, name),
+        SessionsCommand::Rm { sessions: ids } => shelf::remove(&desk, ids),
+        SessionsCommand::Restore { session } => shelf::restore(&desk, session),
+        SessionsCommand::Purge { older_than, yes } => shelf::purge(&desk, *older_than, *yes),
         SessionsCommand::Show { session } => show::show(&desk, session),
         SessionsCommand::Tree { session } => tree::tree(&desk, session),
         SessionsCommand::Stats { session } => show::stats(&desk, session),
@@ -77,6 +76,10 @@ impl<'a> Desk<'a> {
             durability: Durability::Commit,
         };
         Ok(Self { cli, cwd: working_dir(cli)?, paths, place, json })
+    }
+
+    fn shelf(&self) -> Shelf {
+        Shelf::new(self.place.clone(), self.paths.trash(), self.cwd.clone())
     }
 
     /// A session by path or by the beginning of its id.

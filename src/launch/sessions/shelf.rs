@@ -1,60 +1,24 @@
 //! `harness-tui sessions list | rename | rm | restore | purge`: what lies on the shelf and in the trash.
 
 use std::io::{self, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use harness_tui::config::Paths;
 use harness_tui::harness::{Listed, Query, Shelf, Tier};
-use harness_tui::ports::{Disk, SystemClock};
-use harness_tui::session::{Durability, Place, Trashed, find_by_prefix, list};
+use harness_tui::session::{Place, Trashed, list};
 use harness_tui::text::age::age;
 use harness_tui::text::sanitize::one_line;
 use serde_json::{Map, Value, json};
 
-use crate::cli::Cli;
-use crate::launch::{Stop, working_dir};
+use super::{Desk, Stop};
+use crate::launch::session;
 
 /// Characters of an id that are shown: enough to tell sessions of one second apart.
 const ID_CHARS: usize = 18;
 /// Columns of a title.
 const TITLE_COLUMNS: usize = 60;
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
-
-/// Where this command looks.
-struct Kept {
-    place: Place,
-    trash: PathBuf,
-    cwd: PathBuf,
-}
-
-impl Kept {
-    fn find(cli: &Cli) -> Result<Self, Stop> {
-        let paths = Paths::find(std::env::var_os("HARNESS_TUI_HOME")).map_err(Stop::failed)?;
-        let place = Place {
-            files: Arc::new(Disk),
-            clock: Arc::new(SystemClock),
-            root: cli.session_dir.clone().unwrap_or_else(|| paths.sessions()),
-            durability: Durability::Commit,
-        };
-        Ok(Self { place, trash: paths.trash(), cwd: working_dir(cli)? })
-    }
-
-    fn shelf(&self) -> Shelf {
-        Shelf::new(self.place.clone(), self.trash.clone(), self.cwd.clone())
-    }
-
-    /// A path, or the beginning of an id under `root`.
-    fn path(&self, root: &Path, wanted: &str) -> Result<PathBuf, Stop> {
-        let path = self.cwd.join(wanted);
-        if wanted.contains('/') || wanted.ends_with(".jsonl") || path.is_file() {
-            return Ok(path);
-        }
-        find_by_prefix(self.place.files.as_ref(), root, wanted)
-            .map_err(|error| Stop::failed(error.to_string()))
-    }
-}
 
 /// One line of a list.
 struct Found {
@@ -66,13 +30,11 @@ struct Found {
 
 /// Prints sessions, newest first; what a search finds nearest first.
 pub(super) fn print_list(
-    cli: &Cli,
+    desk: &Desk<'_>,
     (all, trash): (bool, bool),
     search: Option<&str>,
-    as_json: bool,
 ) -> Result<u8, Stop> {
-    let kept = Kept::find(cli)?;
-    let shelf = kept.shelf();
+    let shelf = desk.shelf();
     let mut found: Vec<Found> = if trash {
         let plain = |trashed: Trashed| Found {
             listed: trashed.listed.clone(),
@@ -82,9 +44,9 @@ pub(super) fn print_list(
         };
         shelf.trash().list().into_iter().map(plain).collect()
     } else {
-        let cwd = (!all).then_some(kept.cwd.as_path());
+        let cwd = (!all).then_some(desk.cwd.as_path());
         let plain = |listed| Found { listed, tier: None, snippet: None, trashed: None };
-        list(kept.place.files.as_ref(), &kept.place.root, cwd).into_iter().map(plain).collect()
+        list(desk.place.files.as_ref(), &desk.place.root, cwd).into_iter().map(plain).collect()
     };
     if let Some(text) = search {
         let query = Query::parse(text);
@@ -93,21 +55,21 @@ pub(super) fn print_list(
         }
         keep_matches(&shelf, &query, &mut found);
     }
-    let now = kept.place.clock.now_ms();
-    let text = if as_json {
+    let now = desk.place.clock.now_ms();
+    let text = if desk.json {
         let rows: Vec<Value> = found.iter().map(json_row).collect();
         format!("{}\n", Value::Array(rows))
     } else {
         found.iter().map(|each| text_row(each, now, all || trash)).collect()
     };
-    if found.is_empty() && !as_json {
+    if found.is_empty() && !desk.json {
         let none = match (trash, search) {
             (_, Some(_)) => "no session matches".to_owned(),
             (true, _) => "the trash is empty".to_owned(),
             _ if all => "no session yet".to_owned(),
             _ => format!(
                 "no session of {} yet; --all lists those of every folder",
-                kept.cwd.display()
+                desk.cwd.display()
             ),
         };
         say(&none);
@@ -190,20 +152,18 @@ fn json_row(each: &Found) -> Value {
 }
 
 /// Names a session that nobody has open.
-pub(super) fn rename(cli: &Cli, session: &str, name: &str) -> Result<u8, Stop> {
-    let kept = Kept::find(cli)?;
-    let path = kept.path(&kept.place.root, session)?;
-    kept.shelf().rename(&path, name).map_err(|error| Stop::failed(error.message))?;
+pub(super) fn rename(desk: &Desk<'_>, session: &str, name: &str) -> Result<u8, Stop> {
+    let path = desk.find(session)?;
+    desk.shelf().rename(&path, name).map_err(|error| Stop::failed(error.message))?;
     Ok(0)
 }
 
 /// Moves sessions to the trash; one that cannot go stops none of the others.
-pub(super) fn remove(cli: &Cli, sessions: &[String], as_json: bool) -> Result<u8, Stop> {
-    let kept = Kept::find(cli)?;
-    let shelf = kept.shelf();
+pub(super) fn remove(desk: &Desk<'_>, sessions: &[String]) -> Result<u8, Stop> {
+    let shelf = desk.shelf();
     // All are found before the first goes: a prefix must not come to mean another one.
     let paths: Result<Vec<PathBuf>, Stop> =
-        sessions.iter().map(|wanted| kept.path(&kept.place.root, wanted)).collect();
+        sessions.iter().map(|wanted| desk.find(wanted)).collect();
     let (mut moved, mut code) = (Vec::new(), 0);
     for path in paths? {
         match shelf.remove(&path) {
@@ -217,18 +177,18 @@ pub(super) fn remove(cli: &Cli, sessions: &[String], as_json: bool) -> Result<u8
             }
         }
     }
-    if as_json {
+    if desk.json {
         print(&format!("{}\n", Value::Array(moved)))?;
     }
     Ok(code)
 }
 
 /// Brings a session back from the trash.
-pub(super) fn restore(cli: &Cli, session: &str, as_json: bool) -> Result<u8, Stop> {
-    let kept = Kept::find(cli)?;
-    let path = kept.path(&kept.trash, session)?;
-    let to = kept.shelf().restore(&path).map_err(|error| Stop::failed(error.message))?;
-    if as_json {
+pub(super) fn restore(desk: &Desk<'_>, wanted: &str) -> Result<u8, Stop> {
+    let trash = Place { root: desk.paths.trash(), ..desk.place.clone() };
+    let path = session::find(&trash, &desk.cwd, wanted)?;
+    let to = desk.shelf().restore(&path).map_err(|error| Stop::failed(error.message))?;
+    if desk.json {
         return print(&format!("{}\n", json!({"path": to.to_string_lossy()})));
     }
     say(&format!("restored to {}", to.display()));
@@ -236,17 +196,16 @@ pub(super) fn restore(cli: &Cli, session: &str, as_json: bool) -> Result<u8, Sto
 }
 
 /// Deletes what lies in the trash for good.
-pub(super) fn purge(cli: &Cli, days: u32, yes: bool, as_json: bool) -> Result<u8, Stop> {
-    let kept = Kept::find(cli)?;
-    let shelf = kept.shelf();
-    let before = kept.place.clock.now_ms().saturating_sub(i64::from(days) * DAY_MS);
+pub(super) fn purge(desk: &Desk<'_>, days: u32, yes: bool) -> Result<u8, Stop> {
+    let shelf = desk.shelf();
+    let before = desk.place.clock.now_ms().saturating_sub(i64::from(days) * DAY_MS);
     let count = shelf.trash().list().iter().filter(|each| each.at_ms < before).count();
     if count > 0 && !yes && !agreed(count)? {
         say("nothing was deleted");
         return Ok(1);
     }
     let gone = shelf.trash().purge(before).map_err(|error| Stop::failed(error.to_string()))?;
-    if as_json {
+    if desk.json {
         return print(&format!("{}\n", json!({"deleted": gone})));
     }
     say(&format!("{gone} sessions deleted"));
