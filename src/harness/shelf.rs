@@ -130,6 +130,30 @@ impl Shelf {
             .map_err(|error| of_session(&error))
     }
 
+    /// What is wrong with a file, a line each for people. Nothing is changed.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn verify(&self, path: &Path) -> Result<Vec<String>, HarnessError> {
+        let report = session::verify(self.place.files.as_ref(), path);
+        let report = report.map_err(|error| of_session(&error))?;
+        let mut lines = report.lines();
+        if report.is_repairable() {
+            lines.push("/repair FILE writes a repaired copy".to_owned());
+        }
+        Ok(lines)
+    }
+
+    /// Writes a repaired copy of a file to `out`, which must not exist; says what was changed.
+    ///
+    /// # Errors
+    /// What cannot be read or written.
+    pub fn repair(&self, path: &Path, out: &Path) -> Result<Vec<String>, HarnessError> {
+        session::repair(&self.place, path, &self.cwd.join(out), &self.cwd)
+            .map(|repaired| repaired.lines())
+            .map_err(|error| of_session(&error))
+    }
+
     /// Copies a whole session into the current folder.
     ///
     /// # Errors

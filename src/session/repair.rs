@@ -37,6 +37,19 @@ pub struct Repaired {
     pub changes: Vec<String>,
 }
 
+impl Repaired {
+    /// What was changed, a line each for people, and the sum last.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = self.changes.clone();
+        let untold = self.total - self.changes.len();
+        if untold > 0 {
+            lines.push(format!("and {untold} more"));
+        }
+        lines.push(format!("wrote {} entries to {}", self.entries, self.path.display()));
+        lines
+    }
+}
+
 /// Writes a repaired copy of `path` to `out`, which must not exist. The copy has the id of the
 /// original and may take its place. `cwd` is for a file whose header is lost.
 ///

@@ -35,6 +35,38 @@ pub struct Report {
     pub notes: Vec<String>,
 }
 
+impl Report {
+    /// What was found, a line each for people: problems, notes, and the sum last.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines: Vec<String> = self.problems.iter().map(Problem::line).collect();
+        let unlisted = self.total - self.problems.len();
+        if unlisted > 0 {
+            lines.push(format!("and {unlisted} more"));
+        }
+        lines.extend(self.notes.iter().map(|note| format!("note: {note}")));
+        let path = self.path.display();
+        lines.push(match self.total {
+            0 => format!("{path}: nothing is wrong, {} entries", self.entries),
+            1 => format!("{path}: 1 problem, {} entries", self.entries),
+            total => format!("{path}: {total} problems, {} entries", self.entries),
+        });
+        lines
+    }
+
+    /// Whether a repaired copy would differ: a mode that is too wide is no matter of the bytes.
+    pub fn is_repairable(&self) -> bool {
+        self.problems.iter().any(|problem| problem.kind != "wide_mode")
+    }
+}
+
+impl Problem {
+    fn line(&self) -> String {
+        let place = self.line.map(|line| format!("line {line}: ")).unwrap_or_default();
+        let entry = self.entry.as_ref().map(|entry| format!(", entry {entry}")).unwrap_or_default();
+        format!("{place}{} ({}{entry})", self.text, self.kind)
+    }
+}
+
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {

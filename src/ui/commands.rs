@@ -27,6 +27,8 @@ pub enum Slash {
     Context,
     Export,
     Import,
+    Verify,
+    Repair,
     Quit,
 }
 
@@ -71,6 +73,8 @@ pub static COMMANDS: &[Spec] = &[
     spec(Slash::Context, "context", "", "what fills the window"),
     spec(Slash::Export, "export", "[html|md|jsonl|branch|path]", "write the session to a file"),
     spec(Slash::Import, "import", "<path>", "take in a session from a file"),
+    spec(Slash::Verify, "verify", "", "check the file of this session"),
+    spec(Slash::Repair, "repair", "<path>", "write a repaired copy of this session"),
     spec(Slash::Quit, "quit", "", "leave"),
 ];
 

@@ -132,7 +132,9 @@ pub(super) fn paint(state: &State, popup: &Popup, frame: &mut Frame<'_>) -> Opti
 fn facts(state: &State, lines: &[(&'static str, String)], top: usize, frame: &mut Frame<'_>) {
     const COLUMNS: u16 = 84;
     const LABEL: usize = 10;
-    let room = usize::from(COLUMNS.min(frame.area().width)).saturating_sub(4 + LABEL).max(1);
+    let is_plain = lines.iter().all(|(label, _)| label.is_empty());
+    let columns = if is_plain { 0 } else { LABEL };
+    let room = usize::from(COLUMNS.min(frame.area().width)).saturating_sub(4 + columns).max(1);
     let mut rows: Vec<(&str, String)> = Vec::new();
     for (label, value) in lines {
         let value = one_line(value, usize::MAX);
@@ -146,7 +148,7 @@ fn facts(state: &State, lines: &[(&'static str, String)], top: usize, frame: &mu
     let inner = open(state, frame, area, "this session", "esc");
     let top = top.min(rows.len().saturating_sub(usize::from(inner.height)));
     for (offset, (label, value)) in (0..inner.height).zip(rows.into_iter().skip(top)) {
-        let label = Span::styled(format!("{label:<LABEL$}"), state.look.theme.muted);
+        let label = Span::styled(format!("{label:<columns$}"), state.look.theme.muted);
         row(frame, inner, offset, Line::from(vec![label, Span::raw(value)]));
     }
 }

@@ -1,6 +1,6 @@
 //! The popups of a session: compaction preview, context, fork list, facts, and their commands.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use harness_tui::harness::{
@@ -14,7 +14,7 @@ use harness_tui::ui::action::{Action, Asked, Effect};
 use harness_tui::ui::facts;
 use harness_tui::ui::forks::prompts;
 use harness_tui::ui::popup::Popup;
-use harness_tui::ui::sessions::Work;
+use harness_tui::ui::sessions::{News, Work};
 use pretty_assertions::assert_eq;
 
 use crate::support::ui::{Ui, snapshot};
@@ -265,6 +265,29 @@ fn exports_are_chosen_by_word_or_by_the_end_of_the_path() {
     );
     ui.keys("/import<enter>");
     assert!(ui.screen().contains("/import needs <path>"));
+}
+
+#[test]
+fn a_check_and_a_repair_of_the_open_session_are_asked_of_the_shelf_and_told_in_lines() {
+    let mut ui = Ui::new(80, 24);
+    ui.keys("/verify<enter>");
+    assert!(ui.screen().contains("this session has no file yet"));
+    assert_eq!(ui.effects(), []);
+    let path = PathBuf::from("/s/one.jsonl");
+    ui.act(Action::Joined(Box::new(Snapshot { path: Some(path.clone()), ..snapshot() })));
+    ui.state.session.stored = true;
+    let verify = Effect::Shelf(Work::Verify { path: path.clone() });
+    assert_eq!(ui.keys("/verify<enter>").effects(), [verify]);
+    let repair = Effect::Shelf(Work::Repair { path, out: "new file.jsonl".into() });
+    assert_eq!(ui.keys("/repair new file.jsonl<enter>").effects(), [repair]);
+    let lines = vec!["line 4: it is no JSON (bad_line)".to_owned(), "1 problem".to_owned()];
+    ui.act(Action::Shelf(Box::new(News::Inspected { outcome: Ok(lines) })));
+    let screen = ui.screen();
+    assert!(screen.contains("│ line 4: it is no JSON (bad_line) "), "{screen}");
+    assert!(screen.contains("│ 1 problem "), "{screen}");
+    ui.keys("<esc>");
+    ui.act(Action::Shelf(Box::new(News::Inspected { outcome: Err("gone".into()) })));
+    assert!(ui.screen().contains("gone"));
 }
 
 #[test]

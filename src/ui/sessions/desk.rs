@@ -196,6 +196,10 @@ fn once(shelf: &Shelf, work: Work) -> Option<News> {
             let path = shelf.cwd().join(path);
             News::Imported { outcome: shelf.import(&path).map_err(text) }
         }
+        Work::Verify { path } => News::Inspected { outcome: shelf.verify(&path).map_err(text) },
+        Work::Repair { path, out } => {
+            News::Inspected { outcome: shelf.repair(&path, &out).map_err(text) }
+        }
         Work::Scan { .. } | Work::Search { .. } | Work::Stop => return None,
     })
 }

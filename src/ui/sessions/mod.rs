@@ -59,6 +59,15 @@ pub enum Work {
     Import {
         path: PathBuf,
     },
+    /// What is wrong with a file?
+    Verify {
+        path: PathBuf,
+    },
+    /// Write a repaired copy.
+    Repair {
+        path: PathBuf,
+        out: PathBuf,
+    },
     /// Nobody looks any more.
     Stop,
 }
@@ -108,5 +117,9 @@ pub enum News {
     },
     Imported {
         outcome: Result<PathBuf, String>,
+    },
+    /// What a check or a repair found, a line each.
+    Inspected {
+        outcome: Result<Vec<String>, String>,
     },
 }

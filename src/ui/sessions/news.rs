@@ -17,6 +17,11 @@ pub(in crate::ui) fn heard(state: &mut State, news: News) -> Vec<Effect> {
             state.tell(format!("imported as {}; ctrl+x r opens it", path.display()));
         }
         News::Imported { outcome: Err(error) } => state.tell(format!("not imported: {error}")),
+        News::Inspected { outcome: Ok(lines) } => {
+            let lines = lines.into_iter().map(|line| ("", line)).collect();
+            state.surface.popup = Some(Popup::Facts { lines, top: 0 });
+        }
+        News::Inspected { outcome: Err(error) } => state.tell(error),
         News::Renamed { row: Err(error), .. } => state.tell(format!("not renamed: {error}")),
         News::Removed { outcome: Err(error), .. } => state.tell(format!("not removed: {error}")),
         News::Restored { outcome: Err(error), .. } => {

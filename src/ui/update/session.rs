@@ -39,8 +39,21 @@ pub(super) fn command(state: &mut State, slash: Slash, argument: &str) -> Vec<Ef
             let (format, to) = export(argument);
             vec![Effect::Send(Command::Export { format, to }, Asked::Export)]
         }
+        Slash::Verify => inspect(state, |path| Work::Verify { path }),
+        Slash::Repair => inspect(state, |path| Work::Repair { path, out: argument.into() }),
         Slash::Import => vec![Effect::Shelf(Work::Import { path: PathBuf::from(argument) })],
         _ => Vec::new(),
+    }
+}
+
+/// Looks at the file of the session, which may be open here: nothing of it is changed.
+fn inspect(state: &mut State, work: impl FnOnce(PathBuf) -> Work) -> Vec<Effect> {
+    match state.session.path.clone().filter(|_| state.session.stored) {
+        Some(path) => vec![Effect::Shelf(work(path))],
+        None => {
+            state.tell("this session has no file yet");
+            Vec::new()
+        }
     }
 }
 
