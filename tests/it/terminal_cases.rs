@@ -27,22 +27,6 @@ async fn ready(place: &Place, args: &[&str]) -> Term {
     term
 }
 
-/// Nothing runs and nothing is told: the status line begins with the numbers.
-async fn idle(term: &mut Term) {
-    term.until("idle", |screen| {
-        screen.lines().last().is_some_and(|row| row.trim_start().starts_with("ctx"))
-    })
-    .await;
-}
-
-async fn ask(term: &mut Term, prompt: &str, answer: &str) {
-    term.types(prompt).await;
-    term.sees(&format!("> {prompt}")).await;
-    term.types("\r").await;
-    term.sees(answer).await;
-    idle(term).await;
-}
-
 /// A run without a screen.
 fn told(place: &Place, args: &[&str]) {
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_harness-tui"))
@@ -91,14 +75,14 @@ async fn the_second_of_two_screens_reads_only_and_names_the_process_that_writes(
     );
     let mut first = ready(&place, &["--approval", "full", "hello"]).await;
     first.sees("I heard it.").await;
-    idle(&mut first).await;
+    first.idle().await;
     let mut second = ready(&place, &["-c", "--approval", "full"]).await;
     second.sees("read-only").await;
     second.types("me too\r").await;
     let pid = format!("process {} on", first.pid());
     second.sees(&pid).await;
     assert!(second.text().contains("> me too"), "the draft stays: {}", second.text());
-    ask(&mut first, "large", "That was large.").await;
+    first.ask("large", "That was large.").await;
     second.types("\x15\x04").await;
     assert_eq!(second.ends().await, 0);
     let told = entries(&place).len();
@@ -108,7 +92,7 @@ async fn the_second_of_two_screens_reads_only_and_names_the_process_that_writes(
     // The lock of a dead process keeps nobody out.
     let mut third = ready(&place, &["-c"]).await;
     assert!(!third.text().contains("read-only"), "{}", third.text());
-    ask(&mut third, "and now", "▌and now").await;
+    third.ask("and now", "▌and now").await;
     let now = entries(&place);
     assert!(now.len() > told && now.iter().all(|entry| entry.body != Body::Other));
 }
@@ -122,8 +106,8 @@ async fn after_kill_9_in_a_compaction_the_session_opens_as_it_was_and_goes_on() 
     script(&place, &json!([hangs, heard]));
     let mut term = ready(&place, &["some words to begin with"]).await;
     term.sees("I heard it.").await;
-    idle(&mut term).await;
-    ask(&mut term, "more words to go on with", "▌more words").await;
+    term.idle().await;
+    term.ask("more words to go on with", "▌more words").await;
     let before = std::fs::read(place.session_file()).unwrap();
     term.types("/compact\r").await;
     term.sees("compacting").await;
@@ -134,7 +118,7 @@ async fn after_kill_9_in_a_compaction_the_session_opens_as_it_was_and_goes_on() 
     script(&place, &json!([tells, heard]));
     let mut again = ready(&place, &["-c"]).await;
     again.sees("more words to go on with").await;
-    ask(&mut again, "the third", "▌the third").await;
+    again.ask("the third", "▌the third").await;
     again.types("/compact\r").await;
     again.sees("What was said so far.").await;
     again.types("\x13").await;
@@ -170,7 +154,7 @@ async fn after_kill_9_while_a_turn_folds_the_next_prompt_folds_and_is_answered()
     script(&place, &json!([tells, long, full, heard]));
     let mut again = ready(&place, &["-c"]).await;
     again.sees("interrupted").await;
-    ask(&mut again, "once more", "I heard it.").await;
+    again.ask("once more", "I heard it.").await;
     let kinds: Vec<&str> = entries(&place)
         .iter()
         .filter_map(|entry| match &entry.body {
@@ -209,7 +193,7 @@ async fn a_jump_while_an_answer_streams_asks_first_and_the_half_answer_stays_und
     );
     let mut term = ready(&place, &["first"]).await;
     term.sees("I heard it.").await;
-    idle(&mut term).await;
+    term.idle().await;
     term.types("second\r").await;
     term.sees("word word").await;
     term.types(F2).await;
@@ -242,7 +226,7 @@ async fn a_jump_while_an_answer_streams_asks_first_and_the_half_answer_stays_und
     let want = [(StopReason::Stop, "first"), (StopReason::Aborted, "second")];
     assert_eq!(answers, want.map(|(reason, prompt)| (reason, prompt.to_owned())));
     term.types("\x15").await;
-    ask(&mut term, "other", "I heard it.").await;
+    term.ask("other", "I heard it.").await;
     let all = entries(&place);
     let last = all.iter().rev().find(|entry| {
         matches!(&entry.body, Body::Message { message: message @ Message::User(_), .. }
@@ -268,7 +252,7 @@ async fn esc_esc_and_enter_restore_exactly_the_prompt_that_is_shown_also_after_a
     );
     let mut term = ready(&place, &[]).await;
     for (at, prompt) in ["alpha", "beta", "gamma", "delta", "epsilon", "zeta"].iter().enumerate() {
-        ask(&mut term, prompt, &format!("▌{prompt}")).await;
+        term.ask(prompt, &format!("▌{prompt}")).await;
         if at % 2 == 1 {
             // What is shown beside the conversation is no message.
             term.types("/session\r").await;
@@ -315,7 +299,7 @@ async fn going_back_changes_the_conversation_and_no_file() {
     write("a.txt", "before");
     let mut term = ready(&place, &["--approval", "full", "change"]).await;
     term.sees("I changed it.").await;
-    idle(&mut term).await;
+    term.idle().await;
     write("a.txt", "by hand");
     write("b.txt", "mine too");
     term.types(F2).await;
@@ -335,11 +319,11 @@ async fn the_model_that_is_shown_is_that_of_the_branch_one_went_to() {
     script(&place, &json!([{"when": "", "turns": [{"text": "I heard it."}]}]));
     let mut term = ready(&place, &["alpha"]).await;
     term.sees("I heard it.").await;
-    idle(&mut term).await;
+    term.idle().await;
     term.types("/model play/other\r").await;
     let header = |screen: &str| screen.lines().next().unwrap_or_default().to_owned();
     term.until("the other model", |screen| header(screen).contains("play/other")).await;
-    ask(&mut term, "beta", "▌beta").await;
+    term.ask("beta", "▌beta").await;
     term.types(F2).await;
     term.sees("enter go").await;
     up_to(&mut term, "you alpha").await;
@@ -360,8 +344,8 @@ async fn esc_esc_enter_at_one_stroke_moves_nothing_that_was_not_seen() {
     script(&place, &json!([{"when": "", "turns": [{"text": "I heard it."}]}]));
     let mut term = ready(&place, &["alpha"]).await;
     term.sees("I heard it.").await;
-    idle(&mut term).await;
-    ask(&mut term, "beta", "▌beta").await;
+    term.idle().await;
+    term.ask("beta", "▌beta").await;
     let before = std::fs::read(place.session_file()).unwrap();
     // Keys that arrive together are one esc to a terminal program, and one only arms.
     for _ in 0..5 {

@@ -5,22 +5,6 @@ use crate::support::pty::{Place, Term};
 
 const F2: &str = "\x1bOQ";
 
-/// Nothing runs and nothing is told: the status line begins with the numbers.
-async fn idle(term: &mut Term) {
-    term.until("idle", |screen| {
-        screen.lines().last().is_some_and(|row| row.trim_start().starts_with("ctx"))
-    })
-    .await;
-}
-
-async fn ask(term: &mut Term, prompt: &str, answer: &str) {
-    term.types(prompt).await;
-    term.sees(&format!("> {prompt}")).await;
-    term.types("\r").await;
-    term.sees(answer).await;
-    idle(term).await;
-}
-
 /// Puts the selection on the row that is found by these words.
 async fn select(term: &mut Term, words: &str) {
     term.types("/").await;
@@ -49,8 +33,8 @@ async fn the_tree_is_walked_from_end_to_end_by_keyboard() {
     std::fs::write(place.work.path().join("other.txt"), "second text\n").unwrap();
     let mut term = place.start(&[], 40, 130);
     term.sees("? help").await;
-    ask(&mut term, "read notes.txt", "first line").await;
-    ask(&mut term, "read other.txt", "second text").await;
+    term.ask("read notes.txt", "first line").await;
+    term.ask("read other.txt", "second text").await;
 
     // The first esc only says what a second one does.
     term.types("\x1b").await;
@@ -65,7 +49,7 @@ async fn the_tree_is_walked_from_end_to_end_by_keyboard() {
     term.types("1").await;
     term.sees("> read other.txt").await;
     term.types("\x15").await;
-    ask(&mut term, "find line", "notes.txt").await;
+    term.ask("find line", "notes.txt").await;
 
     look(&mut term).await;
     change(&mut term).await;
@@ -121,7 +105,7 @@ async fn change(term: &mut Term) {
     term.types("j").await;
     term.types("s").await;
     term.sees("moved there").await;
-    idle(term).await;
+    term.idle().await;
     open_tree(term).await;
     term.sees("branch summary").await;
 

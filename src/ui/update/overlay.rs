@@ -104,6 +104,14 @@ fn scrolled(top: usize, chord: Chord) -> usize {
 fn help(state: &mut State, top: usize, chord: Chord) {
     let page = usize::from(state.size.1).saturating_sub(6).max(1);
     let last = crate::ui::popups::help_lines().len().saturating_sub(1);
+    if matches!(chord.key, Key::Char('q' | '?') | Key::Enter | Key::F(1)) {
+        return;
+    }
+    state.surface.popup = Some(Popup::Help { top: read_on(top, page, last, chord) });
+}
+
+/// Where a text goes on that is read by pages; `last` is its last row.
+pub(super) fn read_on(top: usize, page: usize, last: usize, chord: Chord) -> usize {
     let top = match chord.key {
         Key::Up | Key::Char('k') => top.saturating_sub(1),
         Key::Down | Key::Char('j') => top + 1,
@@ -111,10 +119,9 @@ fn help(state: &mut State, top: usize, chord: Chord) {
         Key::PageDown | Key::Char(' ') => top + page,
         Key::Home | Key::Char('g') => 0,
         Key::End | Key::Char('G') => last,
-        Key::Char('q' | '?') | Key::Enter | Key::F(1) => return,
         _ => top,
     };
-    state.surface.popup = Some(Popup::Help { top: top.min(last) });
+    top.min(last)
 }
 
 fn confirm(state: &mut State, chord: Chord) -> Vec<Effect> {

@@ -12,7 +12,7 @@ use crate::ui::popup::Popup;
 use crate::ui::state::{Focus, State, Tab};
 use crate::ui::tree::ask::{Asked, How, Then, Wish, Words};
 use crate::ui::tree::{Ask, Done, Job};
-use crate::ui::update::keys;
+use crate::ui::update::{keys, overlay};
 
 /// Begins: asks to stop a running turn, else asks how.
 pub(super) fn start(state: &mut State, wish: Wish, then: Then) -> Vec<Effect> {
@@ -141,17 +141,8 @@ fn choose(state: &mut State, wish: Wish, selected: usize, chord: Chord) -> Vec<E
 fn compare(state: &mut State, top: usize, side: usize, chord: Chord) {
     let page = usize::from(state.size.1).saturating_sub(6).max(1);
     let last = crate::ui::panes::compare::rows(state, state.size.0).saturating_sub(1);
-    let top = match chord.key {
-        Key::Up | Key::Char('k') => top.saturating_sub(1),
-        Key::Down | Key::Char('j') => top + 1,
-        Key::PageUp => top.saturating_sub(page),
-        Key::PageDown | Key::Char(' ') => top + page,
-        Key::Home | Key::Char('g') => 0,
-        Key::End | Key::Char('G') => last,
-        _ => top,
-    };
     let side = if chord.key == Key::Tab { 1 - side.min(1) } else { side };
-    open(state, Ask::Compare { top: top.min(last), side });
+    open(state, Ask::Compare { top: overlay::read_on(top, page, last, chord), side });
 }
 
 /// A paste goes into the question's field, if it has one.

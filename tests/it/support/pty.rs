@@ -134,6 +134,23 @@ impl Term {
         self.until(text, |screen| screen.contains(text)).await;
     }
 
+    /// Nothing runs and nothing is told: the status line begins with the numbers.
+    pub(crate) async fn idle(&mut self) {
+        self.until("idle", |screen| {
+            screen.lines().last().is_some_and(|row| row.trim_start().starts_with("ctx"))
+        })
+        .await;
+    }
+
+    /// Sends a prompt and waits until what is awaited is there and all is quiet.
+    pub(crate) async fn ask(&mut self, prompt: &str, answer: &str) {
+        self.types(prompt).await;
+        self.sees(&format!("> {prompt}")).await;
+        self.types("\r").await;
+        self.sees(answer).await;
+        self.idle().await;
+    }
+
     /// Reads some output; false at its end or when patience is over.
     async fn read(&mut self, deadline: Instant) -> bool {
         let Some(pty) = &mut self.pty else { return false };
